@@ -1,0 +1,1 @@
+//! How it travels: buses, data sources, guarded calls to the outside.

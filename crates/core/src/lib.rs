@@ -1,0 +1,1 @@
+//! What is true: definitions, the run state machine, decide, evolve, explain. Pure.

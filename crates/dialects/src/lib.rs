@@ -1,0 +1,1 @@
+//! How each dialect says it: documents, requests, messages, views, status words. Pure.

@@ -1,0 +1,1 @@
+//! When it happens: intake, decide, commit, publish, wake.

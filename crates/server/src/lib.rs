@@ -1,0 +1,1 @@
+//! How it is asked: routes, access, live events, metrics.

@@ -1,0 +1,3 @@
+//! The program: roles, commands, demo, bench.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! How it is kept: one transaction a group of decisions.
