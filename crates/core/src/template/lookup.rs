@@ -1,0 +1,92 @@
+//! Finding the value that a name stands for.
+
+use serde_json::{Map, Value};
+
+use super::error::TemplateFault;
+use super::near::near;
+
+/// Where names are looked up, strongest first.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// What the system itself provides. Names that begin with `_` are found only here.
+    pub special: &'a Map<String, Value>,
+    /// What earlier steps of the run gave back.
+    pub outputs: &'a Map<String, Value>,
+    /// What the run was started with.
+    pub input: &'a Map<String, Value>,
+}
+
+impl<'a> Scope<'a> {
+    /// The value of `name`: by its whole name, or else as a dotted path into a value.
+    ///
+    /// Only the name itself may differ in capitals; the keys along a path are data and must match.
+    pub(super) fn find(&self, name: &str) -> Result<&'a Value, TemplateFault> {
+        if let Some(found) = self.named(name)? {
+            return Ok(found);
+        }
+        if let Some((head, path)) = name.split_once('.')
+            && let Some(found) = self.named(head)?.and_then(|value| descend(value, path))
+        {
+            return Ok(found);
+        }
+        let names = self.sources(name).flat_map(Map::keys).map(String::as_str);
+        let near = near(name, names).map(str::to_owned);
+        Err(TemplateFault::Unresolved { name: name.to_owned(), near })
+    }
+
+    /// The value of exactly that name, or else of the only one that differs in capitals alone.
+    fn named(&self, name: &str) -> Result<Option<&'a Value>, TemplateFault> {
+        if let Some(found) = self.sources(name).find_map(|source| source.get(name)) {
+            return Ok(Some(found));
+        }
+        let mut found: Option<(&'a String, &'a Value)> = None;
+        for (key, value) in self.sources(name).flatten() {
+            match found {
+                None if same_but_for_capitals(key, name) => found = Some((key, value)),
+                // The same spelling in a weaker source is overruled, not ambiguous.
+                Some((first, _)) if first != key && same_but_for_capitals(key, name) => {
+                    let candidates = vec![first.clone(), key.clone()];
+                    return Err(TemplateFault::Ambiguous { name: name.to_owned(), candidates });
+                }
+                None | Some(_) => {}
+            }
+        }
+        Ok(found.map(|(_, value)| value))
+    }
+
+    /// The sources in which `name` may be found, strongest first.
+    fn sources(&self, name: &str) -> impl Iterator<Item = &'a Map<String, Value>> + use<'a> {
+        let open = if name.starts_with('_') { 1 } else { 3 };
+        [self.special, self.outputs, self.input].into_iter().take(open)
+    }
+}
+
+/// The field of a worker's result that an output takes: under `data`, or else at the top.
+///
+/// `path` may be dotted; a key that itself contains the dots comes first.
+#[must_use]
+pub fn output<'r>(result: &'r Value, path: &str) -> Option<&'r Value> {
+    result.get("data").and_then(|data| descend(data, path)).or_else(|| descend(result, path))
+}
+
+/// The value at the end of a dotted path of object keys and array indexes.
+fn descend<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    if let Some(found) = child(value, path) {
+        return Some(found);
+    }
+    let (key, rest) = path.split_once('.')?;
+    descend(child(value, key)?, rest)
+}
+
+fn child<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
+    match value {
+        Value::Object(fields) => fields.get(key),
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+fn same_but_for_capitals(one: &str, other: &str) -> bool {
+    let folded = |text| str::chars(text).flat_map(char::to_lowercase);
+    folded(one).eq(folded(other))
+}
