@@ -1,0 +1,138 @@
+//! Time as the connectors see it: handed in, so that a simulator can drive it.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::watch;
+
+use crate::bus::Answer;
+
+/// A source of time that never goes back.
+pub trait Clock: Send + Sync {
+    /// Milliseconds since 1970 UTC.
+    fn now_ms(&self) -> i64;
+
+    /// Resolves once [`now_ms`](Clock::now_ms) has reached `at_ms`; at once if it already has.
+    fn sleep_until_ms(&self, at_ms: i64) -> Answer<'_, ()>;
+}
+
+/// The machine's clock, made monotonic.
+///
+/// It follows the wall clock forward (a laptop that wakes from sleep, a correction of the time)
+/// and ignores steps back: there it goes on at the pace of the monotonic clock, so that no
+/// visibility timeout is stretched by the size of the step.
+#[derive(Debug)]
+pub struct SystemClock {
+    last: Mutex<Reading>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    at: Instant,
+    now_ms: i64,
+}
+
+impl SystemClock {
+    /// A clock that starts at the machine's present time.
+    pub fn new() -> Self {
+        Self { last: Mutex::new(Reading { at: Instant::now(), now_ms: wall_ms() }) }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for SystemClock {
+    fn now_ms(&self) -> i64 {
+        // A reading is written whole or not at all, so a poisoned lock holds a sound one.
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let (now_ms, elapsed) = advance(last.now_ms, last.at.elapsed(), wall_ms());
+        // Only whole milliseconds are taken off, or frequent readings would lose the rest of each.
+        *last = Reading { at: last.at + elapsed, now_ms };
+        now_ms
+    }
+
+    fn sleep_until_ms(&self, at_ms: i64) -> Answer<'_, ()> {
+        /// Bounds one sleep, so that a wall clock that jumps forward is noticed.
+        const NAP_MAX_MS: i64 = 60_000;
+        Box::pin(async move {
+            loop {
+                let left_ms = at_ms - self.now_ms();
+                if left_ms <= 0 {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(left_ms.min(NAP_MAX_MS) as u64)).await;
+            }
+        })
+    }
+}
+
+/// The next reading, and how much of the elapsed time it has used up.
+fn advance(last_ms: i64, elapsed: Duration, wall_ms: i64) -> (i64, Duration) {
+    let whole_ms = elapsed.as_millis() as u64;
+    let now_ms = wall_ms.max(last_ms.saturating_add_unsigned(whole_ms));
+    (now_ms, Duration::from_millis(whole_ms))
+}
+
+fn wall_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A clock that moves only when told to: for tests and the simulator.
+#[derive(Debug)]
+pub struct ManualClock {
+    now_ms: watch::Sender<i64>,
+}
+
+impl ManualClock {
+    /// A clock that stands at `now_ms`.
+    pub fn new(now_ms: i64) -> Self {
+        Self { now_ms: watch::Sender::new(now_ms) }
+    }
+
+    /// Moves time forward and wakes every sleeper whose moment has come.
+    pub fn advance(&self, by: Duration) {
+        self.now_ms.send_modify(|now_ms| *now_ms += by.as_millis() as i64);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now_ms(&self) -> i64 {
+        *self.now_ms.borrow()
+    }
+
+    fn sleep_until_ms(&self, at_ms: i64) -> Answer<'_, ()> {
+        let mut now_ms = self.now_ms.subscribe();
+        Box::pin(async move {
+            let reached = now_ms.wait_for(|now_ms| *now_ms >= at_ms).await;
+            assert!(reached.is_ok(), "the sender lives as long as the borrowed clock");
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wall_clock_that_steps_back_neither_turns_nor_stops_time() {
+        let (now_ms, _) = advance(10_000, Duration::from_millis(250), 4_000);
+        assert_eq!(now_ms, 10_250);
+    }
+
+    #[test]
+    fn a_wall_clock_that_jumps_forward_is_followed() {
+        let (now_ms, _) = advance(10_000, Duration::from_millis(250), 90_000);
+        assert_eq!(now_ms, 90_000);
+    }
+
+    #[test]
+    fn parts_of_a_millisecond_are_kept_for_the_next_reading() {
+        let (now_ms, used) = advance(10_000, Duration::from_micros(1_900), 0);
+        assert_eq!((now_ms, used), (10_001, Duration::from_millis(1)));
+    }
+}
