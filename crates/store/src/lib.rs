@@ -1,1 +1,131 @@
 //! How it is kept: one transaction a group of decisions.
+//!
+//! # The contract
+//!
+//! A store writes what it is given, whole, and makes no decision of its own: whether a step may be
+//! dispatched is decided in `core`, and a store can only be handed a decision that is finished.
+//! What a store does guard is what only the transaction can know: that a run is still at the version
+//! it was decided from, that a tenant has room, that an idempotency key is new, and that the caller
+//! still owns the store.
+//!
+//! An implementer may assume that every [`Item`] of a group concerns another run, except that the
+//! children of an item are new runs. Every implementation passes the suite in `conformance`.
+
+pub mod conformance;
+mod error;
+pub mod memory;
+mod model;
+mod rows;
+pub mod sqlite;
+
+use std::future::Future;
+use std::pin::Pin;
+
+use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::time::Timestamp;
+
+pub use error::StoreError;
+pub use model::*;
+
+/// A store's answer, some time later.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// How it is kept. Object-safe: the engine holds an `Arc<dyn Store>` and is compiled once.
+pub trait Store: Send + Sync + 'static {
+    /// A word for logs and `bench`: `memory`, `sqlite`, `postgres`.
+    fn kind(&self) -> &'static str;
+
+    /// Takes the store over. From here on every commit under an earlier epoch is refused whole.
+    fn open_epoch(&self, instance: &str) -> Answer<'_, Epoch>;
+
+    /// Commits a group of decisions in one transaction, and answers for each item in order.
+    ///
+    /// All items that can be done are done together, durably, before the answer. An item that cannot
+    /// (stale, tenant full, duplicate key) is left out and says so; its neighbors do not suffer.
+    fn commit(&self, group: Group) -> Answer<'_, Vec<Verdict>>;
+
+    /// Loads runs for a decision. Ids that do not exist are missing in the answer.
+    fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>>;
+
+    /// Runs whose stored moment has come, earliest first, and the earliest moment that has not.
+    ///
+    /// The stored moment may be earlier than the run's true one, never later: moving it on every
+    /// step would cost an index update for each; an early wake costs one load, rarely.
+    fn due(&self, now: Timestamp, limit: usize) -> Answer<'_, Due>;
+
+    /// Steps that are with the embedded bus, in the order they are handed out, after a key.
+    fn queued(&self, pool: String, after: Option<QueueKey>, limit: usize) -> Answer<'_, Vec<Queued>>;
+
+    /// Pools in which at least one step is queued.
+    fn queued_pools(&self) -> Answer<'_, Vec<String>>;
+
+    /// Stores a new version of a workflow; the version is one higher than the highest of its name.
+    /// The same text as the newest version again answers that version and stores nothing.
+    fn publish_workflow(&self, document: NewWorkflow) -> Answer<'_, WorkflowDocument>;
+
+    /// One version of a workflow, or the newest.
+    fn workflow(&self, name: String, version: Option<u32>) -> Answer<'_, Option<WorkflowDocument>>;
+
+    /// The newest version of the workflow that last claimed a request type.
+    fn protocol(&self, request_type: String) -> Answer<'_, Option<WorkflowDocument>>;
+
+    /// The newest version of every workflow, by name.
+    fn workflows(&self) -> Answer<'_, Vec<WorkflowDocument>>;
+
+    /// A run by its idempotency key.
+    fn by_key(&self, tenant: Tenant, hash: KeyHash) -> Answer<'_, Option<KeyHolder>>;
+
+    /// A page of runs, newest first. Committed work is seen at once.
+    fn runs(&self, filter: Filter, page: Page) -> Answer<'_, Vec<RunSummary>>;
+
+    /// The history of a run from a version on, oldest first.
+    fn history(&self, run: RunId, after_version: u64, limit: usize) -> Answer<'_, Vec<Record>>;
+
+    /// Reports that came too late or from the wrong attempt, oldest first.
+    fn stale_reports(&self, run: RunId) -> Answer<'_, Vec<StaleReport>>;
+
+    /// Runs that undo steps of this run.
+    fn compensations(&self, run: RunId) -> Answer<'_, Vec<RunSummary>>;
+
+    /// A page of dead letters, newest first.
+    fn dead_letters(&self, filter: DeadLetterFilter) -> Answer<'_, Vec<DeadLetter>>;
+
+    /// Notes what became of a dead letter, if nothing was noted yet; `false` if something was.
+    fn settle_dead_letter(&self, id: i64, settlement: Settlement) -> Answer<'_, bool>;
+
+    /// Messages to the outside that are due, oldest first.
+    fn outbox(&self, now: Timestamp, limit: usize) -> Answer<'_, Vec<OutboxMessage>>;
+
+    /// Strikes messages off, puts them off, or gives them up as dead letters.
+    fn settle_outbox(&self, settlements: Vec<OutboxSettlement>) -> Answer<'_, ()>;
+
+    /// Stores a token; only its hash is kept.
+    fn create_token(&self, token: TokenRecord) -> Answer<'_, ()>;
+
+    /// A token by its public id.
+    fn token(&self, id: String) -> Answer<'_, Option<TokenRecord>>;
+
+    /// All tokens, oldest first.
+    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>>;
+
+    /// Revokes a token; `false` if there is none, or it was revoked before.
+    fn revoke_token(&self, id: String, at: Timestamp) -> Answer<'_, bool>;
+
+    /// A secret of the installation by name; `fresh` is stored and returned if there was none.
+    fn secret(&self, name: String, fresh: Vec<u8>) -> Answer<'_, Vec<u8>>;
+
+    /// Deletes up to `limit` ended runs whose time has come, and leaves a stub of each.
+    fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
+
+    /// What became of a run that retention has deleted.
+    fn stub(&self, run: RunId) -> Answer<'_, Option<Stub>>;
+
+    /// Figures for metrics and health.
+    fn figures(&self) -> Answer<'_, Figures>;
+
+    /// Writes and reads once, to see whether the store takes writes.
+    fn probe(&self) -> Answer<'_, ()>;
+
+    /// Finishes what is under way and lets go of files and connections. Idempotent.
+    fn close(&self) -> Answer<'_, ()>;
+}

@@ -1,0 +1,139 @@
+//! Everything that may be asked of a run, or may happen to it.
+
+use serde_json::Value;
+
+use crate::definition::CancelMode;
+use crate::id::{LeaseId, StepIndex};
+use crate::step::{Outcome, StepError};
+
+/// Asks a run for a decision.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// begin
+    Start {
+        /// steps that an earlier run has finished, with their results
+        carried: Vec<(StepIndex, Value)>,
+    },
+    /// a phase is due, an operator advances, a person approves
+    OpenGate {
+        /// which
+        gate: String,
+    },
+    /// a worker took the attempt
+    Ack {
+        /// which step
+        step: StepRef,
+        /// which attempt
+        fence: Fence,
+    },
+    /// a worker answered
+    Report {
+        /// which step
+        step: StepRef,
+        /// which attempt
+        fence: Fence,
+        /// what it said
+        outcome: Outcome,
+    },
+    /// an outside bus confirmed the publish
+    Published {
+        /// which step
+        step: StepIndex,
+        /// which attempt
+        lease: LeaseId,
+    },
+    /// an outside bus refused the publish: the attempt never was (D-046, X-135)
+    PublishFailed {
+        /// which step
+        step: StepIndex,
+        /// which attempt
+        lease: LeaseId,
+        /// why
+        error: StepError,
+    },
+    /// the bus gave the directive up: expired, or delivered too often
+    Undelivered {
+        /// which step
+        step: StepIndex,
+        /// which attempt
+        lease: LeaseId,
+        /// why
+        error: StepError,
+    },
+    /// a moment may have come; whether it has, the state says
+    Wake,
+    /// stop
+    Cancel {
+        /// how; the workflow's own way if not said
+        mode: Option<CancelMode>,
+        /// who and why
+        by: Act,
+    },
+    /// dispatch nothing new until resumed
+    Pause {
+        /// who and why
+        by: Act,
+    },
+    /// go on
+    Resume {
+        /// who and why
+        by: Act,
+    },
+    /// a person overrides a step
+    Operate {
+        /// which step
+        step: StepRef,
+        /// how
+        operation: Operation,
+        /// who and why
+        by: Act,
+    },
+}
+
+/// Names a step, by place or by id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepRef {
+    /// by place
+    Index(StepIndex),
+    /// by id, as people and wires do
+    Id(String),
+}
+
+/// What makes an ack or an outcome count: it must name the attempt and the lease in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fence {
+    /// the attempt
+    pub attempt: u32,
+    /// its lease
+    pub lease: LeaseId,
+}
+
+/// Who did something, and why.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Act {
+    /// the caller
+    pub actor: String,
+    /// in their words; may be empty
+    pub reason: String,
+}
+
+/// How a person overrides a step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// a new attempt now, whatever the old one does; its count starts again
+    Retry,
+    /// pass it over; what comes after it goes on
+    Skip,
+    /// take it as done, with this result
+    MarkSucceeded {
+        /// as a worker would have returned it
+        result: Value,
+    },
+}
+
+impl Act {
+    /// Who and why.
+    pub fn new(actor: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self { actor: actor.into(), reason: reason.into() }
+    }
+}

@@ -1,0 +1,140 @@
+//! After something has ended or opened: start what may start, skip what cannot, end what is over.
+
+use super::draft::Draft;
+use crate::effect::Effect;
+use crate::entry::Entry;
+use crate::id::StepIndex;
+use crate::run::RunStatus;
+use crate::step::{SkipReason, StepError, StepStatus};
+
+/// What the steps before a step say about it.
+enum Readiness {
+    /// it may start
+    Startable,
+    /// something must still happen
+    NotYet,
+    /// something it needs will never happen
+    Never,
+}
+
+impl Draft<'_, '_> {
+    /// Brings the run as far as it gets without further news.
+    pub(super) fn advance(&mut self) {
+        if self.run.status == RunStatus::Created || self.run.status.is_terminal() {
+            return;
+        }
+        // A step that fails at its dispatch may let others be skipped, and so on; every round ends
+        // at least one step or is the last.
+        while self.start_what_may() {}
+        self.end_or_rest();
+    }
+
+    fn start_what_may(&mut self) -> bool {
+        let mut again = false;
+        for step in self.steps() {
+            if self.step(step).status != StepStatus::Waiting {
+                continue;
+            }
+            match self.readiness(step) {
+                Readiness::NotYet => {}
+                Readiness::Never => {
+                    self.push(Entry::StepSkipped { step, reason: SkipReason::Dependency });
+                    again = true;
+                }
+                // A run that is being stopped has no waiting steps left.
+                Readiness::Startable => {
+                    self.dispatch(step);
+                    again |= self.step(step).status.is_terminal();
+                }
+            }
+        }
+        again
+    }
+
+    fn readiness(&self, step: StepIndex) -> Readiness {
+        let spec = self.spec(step);
+        let mut readiness = Readiness::Startable;
+        for before in &spec.after {
+            match self.readiness_after(*before) {
+                Readiness::Startable => {}
+                Readiness::NotYet => readiness = Readiness::NotYet,
+                Readiness::Never => return Readiness::Never,
+            }
+        }
+        let gate_is_open =
+            spec.gate.as_ref().is_none_or(|gate| self.run.gates_open.contains(gate));
+        if gate_is_open { readiness } else { Readiness::NotYet }
+    }
+
+    fn readiness_after(&self, before: StepIndex) -> Readiness {
+        let step = self.step(before);
+        match step.status {
+            StepStatus::Succeeded => Readiness::Startable,
+            StepStatus::Skipped if step.skip == Some(SkipReason::Operator) => Readiness::Startable,
+            StepStatus::Failed | StepStatus::TimedOut
+                if self.spec(before).continue_on_failure =>
+            {
+                Readiness::Startable
+            }
+            StepStatus::Failed
+            | StepStatus::TimedOut
+            | StepStatus::Skipped
+            | StepStatus::Cancelled => Readiness::Never,
+            StepStatus::Waiting
+            | StepStatus::Ready
+            | StepStatus::Dispatched
+            | StepStatus::Acked
+            | StepStatus::Polling
+            | StepStatus::RetryWait => Readiness::NotYet,
+        }
+    }
+
+    fn end_or_rest(&mut self) {
+        if self.run.steps.iter().all(|step| step.status.is_terminal()) {
+            self.end();
+        } else {
+            self.rest_until_retry();
+        }
+    }
+
+    fn end(&mut self) {
+        let entry = match self.failed_step() {
+            _ if self.run.cancel.is_some() => Entry::RunCancelled,
+            Some((step, error)) => Entry::RunFailed { step, error },
+            None => Entry::RunSucceeded,
+        };
+        self.push(entry);
+        self.follow_with(Effect::Ended { status: self.run.status });
+    }
+
+    /// The first step whose failure is the run's failure.
+    fn failed_step(&self) -> Option<(StepIndex, StepError)> {
+        self.run
+            .indexed()
+            .filter(|(index, step)| {
+                let failed = matches!(step.status, StepStatus::Failed | StepStatus::TimedOut);
+                failed && !self.spec(*index).continue_on_failure
+            })
+            .map(|(index, step)| {
+                let error = step.error.as_deref().cloned();
+                (index, error.unwrap_or_else(|| StepError::new("failed", "the step failed")))
+            })
+            .next()
+    }
+
+    /// When only held steps, and what waits behind them, are left, the attempt of the whole run is
+    /// over; the next one is set.
+    fn rest_until_retry(&mut self) {
+        let idle = self.run.steps.iter().all(|step| {
+            step.status.is_terminal() || step.is_held() || step.status == StepStatus::Waiting
+        });
+        let held = self.run.steps.iter().find(|step| step.is_held());
+        let (true, Some(held), RunStatus::Running) = (idle, held, self.run.status) else { return };
+        let error = held.error.as_deref().cloned();
+        let Some(policy) = &self.run.header.workflow.run_retry else { return };
+        let delay = policy.delay_after(self.run.attempt, self.run.id(), u32::MAX);
+        let retry_at = self.now.after(delay);
+        let error = error.unwrap_or_else(|| StepError::new("failed", "a step failed"));
+        self.push(Entry::RunRetryScheduled { retry_at, error });
+    }
+}

@@ -1,0 +1,214 @@
+//! How an attempt begins and how it ends without success.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::draft::Draft;
+use crate::definition::{FailureMode, Part, TimeoutMode};
+use crate::duration::Interval;
+use crate::effect::Effect;
+use crate::entry::Entry;
+use crate::id::{LeaseId, RunId, StepIndex};
+use crate::run::{Header, Parent};
+use crate::step::{StepError, StepStatus};
+use crate::template::{self, Scope, TemplateError};
+use crate::time::Timestamp;
+
+/// The longest rest a worker may ask for before another attempt.
+const RETRY_AFTER_MAX: Interval = Interval::from_secs(24 * 3600);
+
+/// An attempt that ended without success.
+pub(super) struct Failure {
+    error: StepError,
+    retryable: bool,
+    retry_after: Option<Interval>,
+    counted: bool,
+    timed_out: bool,
+}
+
+impl Failure {
+    pub(super) fn reported(
+        error: StepError,
+        retryable: bool,
+        retry_after: Option<Interval>,
+    ) -> Self {
+        Self { error, retryable, retry_after, counted: true, timed_out: false }
+    }
+
+    pub(super) fn unpublished(error: StepError) -> Self {
+        Self { error, retryable: true, retry_after: None, counted: false, timed_out: false }
+    }
+
+    fn timed_out(error: StepError, retryable: bool) -> Self {
+        Self { error, retryable, retry_after: None, counted: true, timed_out: true }
+    }
+}
+
+impl Draft<'_, '_> {
+    /// Records a new attempt and sends it off; if the run is paused, the step waits ready instead.
+    pub(super) fn dispatch(&mut self, step: StepIndex) {
+        if self.run.paused {
+            if self.step(step).status != StepStatus::Ready {
+                self.push(Entry::StepReadied { step });
+            }
+            return;
+        }
+        let (params, kind) = match self.resolve(step) {
+            Ok(resolved) => resolved,
+            Err(problem) => {
+                // Another attempt would find the same variables missing.
+                let error = StepError::new("template_unresolved", problem.to_string());
+                self.fail(step, Entry::StepFailed { step, error });
+                return;
+            }
+        };
+        let lease = LeaseId(self.fresh());
+        let attempt = self.step(step).attempt.saturating_add(1);
+        let expires_at = self.now.after(self.spec(step).timeout);
+        self.push(Entry::StepDispatched { step, attempt, lease, expires_at, params, kind });
+        self.follow_with(Effect::Publish { step, lease });
+    }
+
+    /// Fills in the placeholders, once: what was frozen at the first dispatch is used for every
+    /// later attempt.
+    #[allow(clippy::type_complexity)] // The pair is taken apart at once by the only caller.
+    fn resolve(
+        &self,
+        step: StepIndex,
+    ) -> Result<(Option<Arc<Value>>, Option<Arc<str>>), TemplateError> {
+        if self.step(step).attempt > 0 {
+            return Ok((None, None));
+        }
+        let header = &self.run.header;
+        let spec = header.spec(step);
+        let scope =
+            Scope { special: &header.special, outputs: &self.run.outputs, input: &header.input };
+        let params = match &spec.params {
+            Some(params) => Some(Arc::new(template::resolve(params, &scope)?)),
+            None => None,
+        };
+        let kind = if spec.kind.contains("{{") {
+            Some(Arc::from(template::resolve_text(&spec.kind, &scope)?))
+        } else {
+            None
+        };
+        Ok((params, kind))
+    }
+
+    /// Ends the attempt under way: another one follows, now or later, or the step has failed.
+    pub(super) fn end_attempt(&mut self, step: StepIndex, failure: Failure) {
+        let spec = self.spec(step);
+        let tries = self.step(step).tries;
+        let may_retry = failure.retryable && self.run.cancel.is_none();
+        if may_retry && (tries < spec.retry.attempts_max || !failure.counted) {
+            let retry_at = self.retry_at(step, failure.retry_after);
+            let counted = failure.counted;
+            self.push(Entry::AttemptFailed { step, error: failure.error, retry_at, counted });
+            if retry_at <= self.now {
+                self.dispatch(step);
+            }
+            return;
+        }
+        if may_retry && self.run_attempts_remain() {
+            self.push(Entry::StepHeld { step, error: failure.error });
+            return;
+        }
+        let error = failure.error;
+        let entry = if failure.timed_out {
+            Entry::StepTimedOut { step, error }
+        } else {
+            Entry::StepFailed { step, error }
+        };
+        self.fail(step, entry);
+    }
+
+    fn retry_at(&self, step: StepIndex, asked: Option<Interval>) -> Timestamp {
+        let attempt = self.step(step).attempt;
+        let by_policy =
+            self.spec(step).retry.delay_after(attempt, self.run.id(), u32::from(step.0));
+        self.now.after(asked.map_or(by_policy, |asked| asked.min(RETRY_AFTER_MAX).max(by_policy)))
+    }
+
+    pub(super) fn run_attempts_remain(&self) -> bool {
+        let policy = self.run.header.workflow.run_retry.as_ref();
+        policy.is_some_and(|policy| self.run.attempt < policy.attempts_max)
+    }
+
+    /// An attempt took longer than it may.
+    pub(super) fn time_out_attempt(&mut self, step: StepIndex) {
+        let spec = self.spec(step);
+        let again = spec.on_timeout == TimeoutMode::Republish;
+        let error = StepError::new(
+            "attempt_timed_out",
+            format!("no result within {} of the dispatch", spec.timeout),
+        );
+        self.withdraw(step);
+        self.end_attempt(step, Failure::timed_out(error, again));
+    }
+
+    /// Polling took longer than it may; that is never tried again.
+    pub(super) fn time_out_poll(&mut self, step: StepIndex) {
+        let waited = self.spec(step).poll.map_or(Interval::ZERO, |poll| poll.timeout);
+        let error = StepError::new("poll_timed_out", format!("not complete within {waited}"));
+        self.withdraw(step);
+        self.fail(step, Entry::StepTimedOut { step, error });
+    }
+
+    /// Takes the directive of the attempt under way back from the bus, if there is one.
+    pub(super) fn withdraw(&mut self, step: StepIndex) {
+        if let Some(lease) = self.step(step).lease {
+            self.follow_with(Effect::Withdraw { step, lease: lease.id });
+        }
+    }
+
+    /// Writes the end of a step that did not succeed, and what its workflow wants to follow.
+    fn fail(&mut self, step: StepIndex, entry: Entry) {
+        self.push(entry);
+        self.compensate(step);
+        let header = &self.run.header;
+        let rest_is_lost = header.workflow.failure == FailureMode::CancelRest
+            && !header.spec(step).continue_on_failure;
+        if rest_is_lost {
+            self.cancel_rest();
+        }
+    }
+
+    /// Cancels every step that has not ended, and takes their directives back.
+    pub(super) fn cancel_rest(&mut self) {
+        for step in self.steps() {
+            if !self.step(step).status.is_terminal() {
+                self.withdraw(step);
+                self.push(Entry::StepCancelled { step });
+            }
+        }
+    }
+
+    /// Starts the run that undoes a failed step. Nothing waits for it: its outcome is its own
+    /// . A run that is being stopped undoes nothing.
+    fn compensate(&mut self, step: StepIndex) {
+        let Some(name) = self.spec(step).on_failure.clone() else { return };
+        if self.run.cancel.is_some() {
+            return;
+        }
+        let id = RunId(self.fresh());
+        let header = Header {
+            id,
+            part: Part::Compensation(name),
+            parent: Some(Parent { run: self.run.id(), step }),
+            resumes: None,
+            input: with_outputs(&self.run),
+            created_at: self.now,
+            ..Header::clone(&self.run.header)
+        };
+        self.push(Entry::CompensationStarted { step, run: id });
+        self.follow_with(Effect::StartRun(Arc::new(header)));
+    }
+}
+
+/// What a compensation may refer to: the input, and over it what the steps have set so far.
+fn with_outputs(run: &crate::run::Run) -> serde_json::Map<String, Value> {
+    let mut input = run.header.input.clone();
+    input.extend(run.outputs.iter().map(|(name, value)| (name.clone(), value.clone())));
+    input
+}

@@ -1,0 +1,37 @@
+//! A run is stopped: at once, or when what is under way has ended.
+
+use super::draft::Draft;
+use crate::command::Act;
+use crate::definition::CancelMode;
+use crate::entry::Entry;
+use crate::refusal::Refusal;
+
+pub(super) fn cancel(
+    draft: &mut Draft<'_, '_>,
+    mode: Option<CancelMode>,
+    by: &Act,
+) -> Result<(), Refusal> {
+    draft.must_be_open()?;
+    let mode = mode.unwrap_or(draft.run.header.workflow.cancel);
+    match (draft.run.cancel, mode) {
+        // Asked again, or asked more mildly than before: the first request stands.
+        (Some(CancelMode::Drain), CancelMode::Drain) | (Some(CancelMode::Immediate), _) => {
+            return Ok(());
+        }
+        (None, _) | (Some(CancelMode::Drain), CancelMode::Immediate) => {}
+    }
+    draft.push(Entry::CancelRequested { mode, by: by.clone() });
+    match mode {
+        CancelMode::Immediate => draft.cancel_rest(),
+        CancelMode::Drain => {
+            for step in draft.steps() {
+                let state = draft.step(step);
+                if !state.status.is_terminal() && !state.is_in_flight() {
+                    draft.push(Entry::StepCancelled { step });
+                }
+            }
+        }
+    }
+    draft.advance();
+    Ok(())
+}

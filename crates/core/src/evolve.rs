@@ -1,0 +1,253 @@
+//! Run × Entry → Run. The only place that assigns a status.
+//!
+//! Deciding, replaying a history and loading a store's rows must agree; they do, because each of
+//! them ends up here or at rows written from here.
+
+use std::sync::Arc;
+
+use crate::entry::{Entry, OperationKind, Record};
+use crate::id::{LeaseId, StepIndex};
+use crate::run::{Run, RunStatus};
+use crate::step::{
+    Lease, LeaseStage, PollState, PollTurn, SkipReason, Step, StepError, StepStatus,
+};
+use crate::template;
+use crate::time::Timestamp;
+
+/// Folds one record of the history into the state it was decided from.
+pub fn replay(run: &mut Run, record: &Record) {
+    for entry in &record.entries {
+        evolve(run, entry, record.at);
+    }
+    run.version = record.version;
+}
+
+/// Folds one entry into the run.
+pub fn evolve(run: &mut Run, entry: &Entry, at: Timestamp) {
+    run.updated_at = at;
+    match entry {
+        Entry::RunStarted => run.status = RunStatus::Ready,
+        Entry::GateOpened { gate } => {
+            run.gates_open.insert(gate.clone());
+        }
+        Entry::RunPaused { .. } => run.paused = true,
+        Entry::RunResumed { .. } => run.paused = false,
+        Entry::CancelRequested { mode, .. } => {
+            run.status = RunStatus::Cancelling;
+            run.cancel = Some(*mode);
+            run.retry_at = None;
+        }
+        Entry::RunRetryScheduled { retry_at, error } => {
+            run.status = RunStatus::RetryWait;
+            run.retry_at = Some(*retry_at);
+            run.error = Some(Arc::new(error.clone()));
+        }
+        Entry::RunRetried { attempt } => {
+            run.status = RunStatus::Running;
+            run.attempt = *attempt;
+            run.retry_at = None;
+            for step in run.steps.iter_mut().filter(|step| step.is_held()) {
+                step.tries = 0;
+            }
+        }
+        Entry::RunSucceeded => end_run(run, RunStatus::Succeeded, None, at),
+        Entry::RunFailed { error, .. } => end_run(run, RunStatus::Failed, Some(error), at),
+        Entry::RunCancelled => end_run(run, RunStatus::Cancelled, None, at),
+        Entry::StepCarried { step, result } | Entry::StepSucceeded { step, result, .. } => {
+            set_outputs(run, *step, result);
+            let step = &mut run.steps[step.position()];
+            step.result = Some(Arc::clone(result));
+            step.error = None;
+            end_step(step, StepStatus::Succeeded, at);
+        }
+        Entry::StepDispatched { step, .. } => {
+            dispatch(&mut run.steps[step.position()], entry, at);
+            // A person may retry a step that was held for the next attempt of the whole run.
+            if matches!(run.status, RunStatus::Ready | RunStatus::RetryWait) {
+                run.status = RunStatus::Running;
+                run.retry_at = None;
+            }
+            run.started_at.get_or_insert(at);
+        }
+        Entry::StepReadied { step }
+        | Entry::AttemptPublished { step }
+        | Entry::StepAcked { step }
+        | Entry::StepPolling { step, .. }
+        | Entry::PollDispatched { step, .. }
+        | Entry::PollHeld { step, .. }
+        | Entry::AttemptFailed { step, .. }
+        | Entry::StepHeld { step, .. }
+        | Entry::StepFailed { step, .. }
+        | Entry::StepTimedOut { step, .. }
+        | Entry::StepCancelled { step }
+        | Entry::StepSkipped { step, .. }
+        | Entry::CompensationStarted { step, .. }
+        | Entry::StepOperated { step, .. } => {
+            evolve_step(&mut run.steps[step.position()], entry, at);
+        }
+    }
+}
+
+fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
+    match entry {
+        Entry::StepReadied { .. } => {
+            step.status = StepStatus::Ready;
+            step.wake_at = None;
+        }
+        Entry::AttemptPublished { .. } => reach(step, LeaseStage::Published),
+        Entry::StepAcked { .. } => {
+            step.status = StepStatus::Acked;
+            reach(step, LeaseStage::Acked);
+        }
+        Entry::StepPolling { next_at, .. } => {
+            step.status = StepStatus::Polling;
+            step.lease = None;
+            step.wake_at = Some(*next_at);
+            let (started_at, count) =
+                step.poll.map_or((at, 0), |poll| (poll.started_at, poll.count));
+            step.poll = Some(PollState { started_at, count, turn: PollTurn::Resting });
+        }
+        Entry::PollDispatched { lease, expires_at, wake_at, .. } => {
+            ask_again(step, *lease, *expires_at, *wake_at, at);
+        }
+        Entry::PollHeld { wake_at, .. } => {
+            step.lease = None;
+            step.wake_at = Some(*wake_at);
+            step.poll = step.poll.map(|poll| PollState { turn: PollTurn::Held, ..poll });
+        }
+        Entry::AttemptFailed { error, retry_at, counted, .. } => {
+            fail_attempt(step, error);
+            step.wake_at = Some(*retry_at);
+            if !counted {
+                step.tries = step.tries.saturating_sub(1);
+            }
+        }
+        Entry::StepHeld { error, .. } => fail_attempt(step, error),
+        Entry::StepFailed { error, .. } => {
+            step.error = Some(Arc::new(error.clone()));
+            end_step(step, StepStatus::Failed, at);
+        }
+        Entry::StepTimedOut { error, .. } => {
+            step.error = Some(Arc::new(error.clone()));
+            end_step(step, StepStatus::TimedOut, at);
+        }
+        Entry::StepCancelled { .. } => end_step(step, StepStatus::Cancelled, at),
+        Entry::StepSkipped { reason, .. } => skip(step, *reason, at),
+        Entry::CompensationStarted { run, .. } => step.compensation = Some(*run),
+        Entry::StepOperated { operation: OperationKind::Retry, .. } => start_over(step),
+        // What came of these acts follows in entries of its own.
+        Entry::StepOperated {
+            operation: OperationKind::Skip | OperationKind::MarkSucceeded, ..
+        } => {}
+        Entry::RunStarted
+        | Entry::GateOpened { .. }
+        | Entry::RunPaused { .. }
+        | Entry::RunResumed { .. }
+        | Entry::CancelRequested { .. }
+        | Entry::RunRetryScheduled { .. }
+        | Entry::RunRetried { .. }
+        | Entry::RunSucceeded
+        | Entry::RunFailed { .. }
+        | Entry::RunCancelled
+        | Entry::StepCarried { .. }
+        | Entry::StepSucceeded { .. }
+        | Entry::StepDispatched { .. } => unreachable!("folded into the run itself"),
+    }
+}
+
+fn dispatch(step: &mut Step, entry: &Entry, at: Timestamp) {
+    let Entry::StepDispatched { attempt, lease, expires_at, params, kind, .. } = entry else {
+        unreachable!("only called for a dispatch");
+    };
+    step.status = StepStatus::Dispatched;
+    step.attempt = *attempt;
+    step.tries += 1;
+    step.lease = Some(Lease {
+        id: *lease,
+        attempt: *attempt,
+        expires_at: *expires_at,
+        stage: LeaseStage::Recorded,
+    });
+    step.wake_at = Some(*expires_at);
+    step.dispatched_at = Some(at);
+    step.poll = None;
+    if params.is_some() {
+        step.params.clone_from(params);
+    }
+    if kind.is_some() {
+        step.kind.clone_from(kind);
+    }
+}
+
+fn ask_again(
+    step: &mut Step,
+    lease: LeaseId,
+    expires_at: Timestamp,
+    wake_at: Timestamp,
+    at: Timestamp,
+) {
+    step.lease =
+        Some(Lease { id: lease, attempt: step.attempt, expires_at, stage: LeaseStage::Recorded });
+    step.wake_at = Some(wake_at);
+    step.dispatched_at = Some(at);
+    step.poll = step
+        .poll
+        .map(|poll| PollState { count: poll.count.saturating_add(1), turn: PollTurn::Asked, ..poll });
+}
+
+fn reach(step: &mut Step, stage: LeaseStage) {
+    if let Some(lease) = &mut step.lease {
+        lease.stage = lease.stage.max(stage);
+    }
+}
+
+fn fail_attempt(step: &mut Step, error: &StepError) {
+    leave_attempt(step);
+    step.error = Some(Arc::new(error.clone()));
+}
+
+/// A person wants another attempt whatever the policy says, so its count begins again.
+fn start_over(step: &mut Step) {
+    leave_attempt(step);
+    step.tries = 0;
+}
+
+fn leave_attempt(step: &mut Step) {
+    step.status = StepStatus::RetryWait;
+    step.lease = None;
+    step.poll = None;
+    step.wake_at = None;
+}
+
+fn skip(step: &mut Step, reason: SkipReason, at: Timestamp) {
+    step.skip = Some(reason);
+    end_step(step, StepStatus::Skipped, at);
+}
+
+fn end_step(step: &mut Step, status: StepStatus, at: Timestamp) {
+    step.status = status;
+    step.lease = None;
+    step.wake_at = None;
+    step.ended_at = Some(at);
+}
+
+fn end_run(run: &mut Run, status: RunStatus, error: Option<&StepError>, at: Timestamp) {
+    run.status = status;
+    run.retry_at = None;
+    run.ended_at = Some(at);
+    // An error of an earlier attempt of the whole run is not the error of a run that ended well.
+    run.error = error.map(|error| Arc::new(error.clone()));
+}
+
+fn set_outputs(run: &mut Run, step: StepIndex, result: &serde_json::Value) {
+    let spec = run.header.spec(step);
+    if spec.outputs.is_empty() {
+        return;
+    }
+    let found: Vec<_> = spec
+        .outputs
+        .iter()
+        .filter_map(|(name, path)| Some((name.clone(), template::output(result, path)?.clone())))
+        .collect();
+    Arc::make_mut(&mut run.outputs).extend(found);
+}

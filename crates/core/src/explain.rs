@@ -1,0 +1,174 @@
+//! Why a run is where it is, in words.
+//!
+//! Every wait is a row, so there is always an answer: what is waited for, since when, until when,
+//! and what a person could do about it.
+
+use serde::Serialize;
+
+use crate::id::StepIndex;
+use crate::run::{Run, RunStatus};
+use crate::step::{LeaseStage, PollTurn, SkipReason, Step, StepStatus};
+use crate::time::Timestamp;
+
+/// An answer to "why is this not moving?".
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// the run in one sentence
+    pub summary: String,
+    /// what each step that has not ended waits for
+    pub waits: Vec<Wait>,
+}
+
+/// What one step waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Wait {
+    /// its id
+    pub step: String,
+    /// where it stands
+    pub status: StepStatus,
+    /// the stored word: `worker`, `retry`, `poll`, `poll_answer`, `gate`, `steps`, `resume`, `run_retry`
+    pub waiting_for: &'static str,
+    /// the same as a sentence
+    pub reason: String,
+    /// when it moves by itself at the latest
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// what a person can do
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+impl Run {
+    /// The word for what a step waits for; `None` when it has ended.
+    #[must_use]
+    pub fn waiting_for(&self, step: StepIndex) -> Option<&'static str> {
+        let state = &self.steps[step.position()];
+        match state.status {
+            StepStatus::Waiting if self.waits_for_steps(step) => Some("steps"),
+            StepStatus::Waiting => Some("gate"),
+            StepStatus::Ready => Some("resume"),
+            StepStatus::Dispatched | StepStatus::Acked => Some("worker"),
+            StepStatus::Polling => Some(match state.poll.map(|poll| poll.turn) {
+                Some(PollTurn::Asked) => "poll_answer",
+                Some(PollTurn::Held) => "resume",
+                Some(PollTurn::Resting) | None => "poll",
+            }),
+            StepStatus::RetryWait if state.is_held() => Some("run_retry"),
+            StepStatus::RetryWait => Some("retry"),
+            StepStatus::Succeeded
+            | StepStatus::Failed
+            | StepStatus::TimedOut
+            | StepStatus::Cancelled
+            | StepStatus::Skipped => None,
+        }
+    }
+
+    fn waits_for_steps(&self, step: StepIndex) -> bool {
+        self.header.spec(step).after.iter().any(|before| !self.lets_pass(*before))
+    }
+
+    fn lets_pass(&self, before: StepIndex) -> bool {
+        let step = &self.steps[before.position()];
+        step.status == StepStatus::Succeeded
+            || step.skip == Some(SkipReason::Operator)
+            || (step.status.is_terminal() && self.header.spec(before).continue_on_failure)
+    }
+}
+
+/// Says why `run` is where it is at `now`.
+#[must_use]
+pub fn explain(run: &Run, now: Timestamp) -> Explanation {
+    let waits = run
+        .indexed()
+        .filter_map(|(index, step)| Some(wait(run, index, step, run.waiting_for(index)?, now)))
+        .collect();
+    Explanation { summary: summary(run, now), waits }
+}
+
+fn summary(run: &Run, now: Timestamp) -> String {
+    let ended = run.steps.iter().filter(|step| step.status.is_terminal()).count();
+    let progress = format!("{ended} of {} steps have ended", run.steps.len());
+    match run.status {
+        RunStatus::Created => "the run was created and has not been started yet".to_owned(),
+        RunStatus::Succeeded => format!("the run succeeded; {progress}"),
+        RunStatus::Cancelled => format!("the run was cancelled; {progress}"),
+        RunStatus::Failed => match &run.error {
+            Some(error) => format!("the run failed: {} ({})", error.message, error.code),
+            None => "the run failed".to_owned(),
+        },
+        RunStatus::Cancelling => {
+            format!("the run is being cancelled and waits for what is under way; {progress}")
+        }
+        RunStatus::RetryWait => format!(
+            "attempt {} of the whole run failed; the next begins {}",
+            run.attempt,
+            run.retry_at.map_or_else(|| "when resumed".to_owned(), |at| moment(at, now))
+        ),
+        RunStatus::Ready | RunStatus::Running if run.paused => {
+            format!("the run is paused; {progress}; resume it to go on")
+        }
+        RunStatus::Ready => format!("the run is ready; nothing was dispatched yet; {progress}"),
+        RunStatus::Running => format!("the run is under way; {progress}"),
+    }
+}
+
+fn wait(run: &Run, index: StepIndex, step: &Step, word: &'static str, now: Timestamp) -> Wait {
+    let spec = run.header.spec(index);
+    let (reason, advice) = match word {
+        "steps" => (format!("waits for {}", before(run, index)), None),
+        "gate" => {
+            let gate = spec.gate.as_deref().unwrap_or_default();
+            (format!("stands behind gate {gate:?}, which is closed"), Some("open the gate"))
+        }
+        "resume" => ("could go on, but the run is paused".to_owned(), Some("resume the run")),
+        "worker" => worker(&spec.pool, step),
+        "poll" => ("the worker's last answer was: not finished yet".to_owned(), None),
+        "poll_answer" => ("the worker was asked again whether it is finished".to_owned(), None),
+        "run_retry" => ("waits for the next attempt of the whole run".to_owned(), None),
+        _ => (retry(step), Some("retry the step to try again at once")),
+    };
+    let until = step.wake_at.or(if word == "run_retry" { run.retry_at } else { None });
+    Wait {
+        step: spec.id.clone(),
+        status: step.status,
+        waiting_for: word,
+        reason,
+        until: until.map(|at| moment(at, now)),
+        advice: advice.map(str::to_owned),
+    }
+}
+
+fn worker(pool: &str, step: &Step) -> (String, Option<&'static str>) {
+    let attempt = step.attempt;
+    let taken = step.lease.is_some_and(|lease| lease.stage == LeaseStage::Acked);
+    if taken {
+        return (format!("attempt {attempt} is with a worker of pool {pool:?}"), None);
+    }
+    (
+        format!("attempt {attempt} is in pool {pool:?}; no worker has acknowledged it yet"),
+        Some("see that a worker of this pool is running"),
+    )
+}
+
+fn retry(step: &Step) -> String {
+    let attempt = step.attempt;
+    match &step.error {
+        Some(error) => format!("attempt {attempt} failed: {} ({})", error.message, error.code),
+        None => format!("attempt {attempt} was given up"),
+    }
+}
+
+fn before(run: &Run, index: StepIndex) -> String {
+    let specs = run.header.specs();
+    let names: Vec<String> = specs[index.position()]
+        .after
+        .iter()
+        .filter(|before| !run.lets_pass(**before))
+        .map(|before| format!("{:?}", specs[before.position()].id))
+        .collect();
+    names.join(", ")
+}
+
+fn moment(at: Timestamp, now: Timestamp) -> String {
+    if at <= now { format!("now (due since {at})") } else { format!("in {} ({at})", at.since(now)) }
+}

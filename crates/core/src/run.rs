@@ -1,0 +1,285 @@
+//! One durable execution of a graph of steps.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::definition::{CancelMode, Part, StepSpec, Workflow};
+use crate::id::{RunId, StepIndex, Tenant};
+use crate::lane::Lane;
+use crate::step::{Step, StepError, StepStatus};
+use crate::time::Timestamp;
+
+/// Where a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// it exists; nothing was decided yet
+    Created,
+    /// it may go; no attempt was recorded yet
+    Ready,
+    /// at least one attempt was recorded
+    Running,
+    /// an attempt of the whole run failed; the next one waits for its time
+    RetryWait,
+    /// nothing new starts; what is under way may end
+    Cancelling,
+    /// every step ended well
+    Succeeded,
+    /// a step failed for good
+    Failed,
+    /// it was stopped
+    Cancelled,
+}
+
+impl RunStatus {
+    /// Every status, in the order of a run's life.
+    pub const ALL: [Self; 8] = [
+        Self::Created,
+        Self::Ready,
+        Self::Running,
+        Self::RetryWait,
+        Self::Cancelling,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// Nothing changes it any more.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Self::Succeeded | Self::Failed | Self::Cancelled => true,
+            Self::Created | Self::Ready | Self::Running | Self::RetryWait | Self::Cancelling => false,
+        }
+    }
+
+    /// The word stored and shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Ready => "ready",
+            Self::Running => "running",
+            Self::RetryWait => "retry_wait",
+            Self::Cancelling => "cancelling",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The status of a stored word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.word() == word)
+    }
+}
+
+/// Which of the four ways of speaking a run was asked for in, and is shown in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// batches of members on a timeline
+    Runbooks,
+    /// DAG jobs
+    Platform,
+    /// jobs with attempts and credits
+    Workspaces,
+    /// the multi-tenant command API
+    Commands,
+}
+
+impl Dialect {
+    /// The word stored and shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Runbooks => "runbooks",
+            Self::Platform => "platform",
+            Self::Workspaces => "workspaces",
+            Self::Commands => "commands",
+        }
+    }
+
+    /// The dialect of a stored word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Runbooks, Self::Platform, Self::Workspaces, Self::Commands]
+            .into_iter()
+            .find(|dialect| dialect.word() == word)
+    }
+}
+
+/// What is true of a run from its first moment on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Header {
+    /// its id
+    pub id: RunId,
+    /// whom it belongs to
+    pub tenant: Tenant,
+    /// how it was asked for
+    pub dialect: Dialect,
+    /// the version it follows to its end
+    pub workflow: Arc<Workflow>,
+    /// which sequence of it
+    pub part: Part,
+    /// the run and step it undoes
+    pub parent: Option<Parent>,
+    /// the ended run whose finished steps it took over
+    pub resumes: Option<RunId>,
+    /// what it was given; its fields are template variables
+    pub input: Map<String, Value>,
+    /// template variables whose names begin with `_`
+    pub special: Map<String, Value>,
+    /// what only its dialect understands, kept for its messages and views
+    pub context: Map<String, Value>,
+    /// the road its directives take, with the key that chose it (D-024)
+    pub routing: Option<Routing>,
+    /// 0 … 10, higher goes first
+    pub priority: u8,
+    /// ties it to what its requester knows
+    pub correlation_id: Option<String>,
+    /// W3C trace context
+    pub traceparent: Option<String>,
+    /// who asked for it
+    pub actor: String,
+    /// when
+    pub created_at: Timestamp,
+}
+
+/// The run and step that a compensation undoes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// the failed run
+    pub run: RunId,
+    /// its failed step
+    pub step: StepIndex,
+}
+
+/// A lane and the key that chose it. Neither ever changes for a run (D-024).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Routing {
+    /// 0 … 15
+    pub lane: Lane,
+    /// what was hashed; never an identity, because it is ambiguous
+    pub key: String,
+}
+
+/// One durable execution of a graph of steps: the whole state that decisions are made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// what never changes
+    pub header: Arc<Header>,
+    /// decisions so far
+    pub version: u64,
+    /// where it stands
+    pub status: RunStatus,
+    /// attempts of the whole run, counted from 1
+    pub attempt: u32,
+    /// nothing new is dispatched
+    pub paused: bool,
+    /// how it is being stopped
+    pub cancel: Option<CancelMode>,
+    /// the gates that are open
+    pub gates_open: BTreeSet<String>,
+    /// one for each step of its part, in the same order
+    pub steps: Vec<Step>,
+    /// variables that results have set
+    pub outputs: Arc<Map<String, Value>>,
+    /// when the next attempt of the whole run begins
+    pub retry_at: Option<Timestamp>,
+    /// why it failed
+    pub error: Option<Arc<StepError>>,
+    /// when it last changed
+    pub updated_at: Timestamp,
+    /// the first recorded attempt
+    pub started_at: Option<Timestamp>,
+    /// when it ended
+    pub ended_at: Option<Timestamp>,
+}
+
+impl Run {
+    /// A run before its first decision.
+    #[must_use]
+    pub fn new(header: Arc<Header>) -> Self {
+        let steps = vec![Step::new(); header.specs().len()];
+        let created_at = header.created_at;
+        Self {
+            header,
+            version: 0,
+            status: RunStatus::Created,
+            attempt: 1,
+            paused: false,
+            cancel: None,
+            gates_open: BTreeSet::new(),
+            steps,
+            outputs: Arc::default(),
+            retry_at: None,
+            error: None,
+            updated_at: created_at,
+            started_at: None,
+            ended_at: None,
+        }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> RunId {
+        self.header.id
+    }
+
+    /// When something must happen even if nobody calls: the earliest of its steps' moments and its own.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<Timestamp> {
+        self.steps.iter().filter_map(|step| step.wake_at).chain(self.retry_at).min()
+    }
+
+    /// Indices of its steps with the steps.
+    pub fn indexed(&self) -> impl Iterator<Item = (StepIndex, &Step)> {
+        self.steps.iter().enumerate().map(|(position, step)| (StepIndex::at(position), step))
+    }
+
+    /// The step that people would call the current one: the first under way, else the first that
+    /// has not ended, else the last that has.
+    #[must_use]
+    pub fn current_step(&self) -> Option<StepIndex> {
+        let rank = |step: &Step| match step.status {
+            StepStatus::Dispatched | StepStatus::Acked | StepStatus::Polling => 0,
+            StepStatus::Ready | StepStatus::RetryWait => 1,
+            StepStatus::Waiting => 2,
+            StepStatus::Failed | StepStatus::TimedOut => 3,
+            StepStatus::Succeeded => 4,
+            StepStatus::Cancelled | StepStatus::Skipped => 5,
+        };
+        self.indexed()
+            .min_by_key(|(index, step)| {
+                let rank = rank(step);
+                // Among steps that succeeded the last one is the current one, else the first.
+                (rank, if rank == 4 { u16::MAX - index.0 } else { index.0 })
+            })
+            .map(|(index, _)| index)
+    }
+}
+
+impl Header {
+    /// The definitions of its steps.
+    #[must_use]
+    pub fn specs(&self) -> &[StepSpec] {
+        self.workflow.specs(&self.part)
+    }
+
+    /// The definition of one step.
+    #[must_use]
+    pub fn spec(&self, step: StepIndex) -> &StepSpec {
+        &self.specs()[step.position()]
+    }
+
+    /// The step with this id.
+    #[must_use]
+    pub fn step_named(&self, id: &str) -> Option<StepIndex> {
+        self.specs().iter().position(|spec| spec.id == id).map(StepIndex::at)
+    }
+}

@@ -1,0 +1,558 @@
+//! What goes into a store and what comes out of it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use stepwell_core::definition::{CancelMode, Part, Workflow};
+use stepwell_core::id::{LeaseId, RunId, StepIndex, Tenant};
+use stepwell_core::run::{Dialect, Header, Parent, Routing, Run, RunStatus};
+use stepwell_core::step::{Step, StepError};
+use stepwell_core::time::Timestamp;
+
+pub use stepwell_core::entry::Record;
+
+/// How often the store was taken over. Whoever holds a smaller one writes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Epoch(pub u64);
+
+/// Decisions that are committed together.
+#[derive(Debug)]
+pub struct Group {
+    /// the right to write
+    pub epoch: Epoch,
+    /// one for each run, in order
+    pub items: Vec<Item>,
+}
+
+/// One thing to write.
+#[derive(Debug)]
+pub enum Item {
+    /// a new run with its first decision
+    Create(Box<Create>),
+    /// a decision on a run
+    Advance(Box<Advance>),
+    /// a run was woken early: only its stored moment changes, if it is still at this version
+    Reschedule {
+        /// which
+        run: RunId,
+        /// as it was loaded
+        version: u64,
+        /// its true moment
+        wake_at: Option<Timestamp>,
+    },
+    /// a report that changed nothing, kept for audit; at most [`STALE_REPORTS_MAX`] a run
+    Audit(StaleReport),
+}
+
+/// How many stale reports are kept for one run. Further ones are only counted.
+pub const STALE_REPORTS_MAX: usize = 100;
+
+/// A new run with its first decision.
+#[derive(Debug)]
+pub struct Create {
+    /// after the decision
+    pub run: Arc<Run>,
+    /// what was decided
+    pub record: Record,
+    /// the key that must be new
+    pub key: Option<Key>,
+    /// how many runs of the tenant may be open, this one included (D-050)
+    pub tenant_cap: Option<u32>,
+    /// runs that the decision created
+    pub children: Vec<Create>,
+    /// messages to the outside
+    pub outbox: Vec<NewMessage>,
+    /// why it was given up, if it already was
+    pub dead_letter: Option<NewDeadLetter>,
+    /// when it may be deleted, if it has already ended
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A decision on a run.
+#[derive(Debug)]
+pub struct Advance {
+    /// after the decision
+    pub run: Arc<Run>,
+    /// the version it was decided from; anything else in the store makes it stale
+    pub from_version: u64,
+    /// the steps that the decision touched
+    pub changed: Vec<StepIndex>,
+    /// what was decided; several decisions on one run in one group come as several records
+    pub records: Vec<Record>,
+    /// runs that the decision created
+    pub children: Vec<Create>,
+    /// messages to the outside
+    pub outbox: Vec<NewMessage>,
+    /// why it was given up
+    pub dead_letter: Option<NewDeadLetter>,
+    /// when it may be deleted, if it has ended
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What became of an item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// it is stored
+    Done,
+    /// the run moved since it was loaded, or does not exist: load again and decide again
+    Stale,
+    /// the key is taken; nothing was stored
+    Duplicate(KeyHolder),
+    /// the tenant has no room; nothing was stored
+    TenantFull {
+        /// open runs of the tenant
+        open: u32,
+    },
+}
+
+/// SHA-256 of what makes a request the same request.
+pub type KeyHash = [u8; 32];
+
+/// An idempotency key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// of tenant and key
+    pub hash: KeyHash,
+    /// of the request, to tell a repetition from another request under the same key
+    pub request_hash: KeyHash,
+}
+
+/// Who holds an idempotency key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyHolder {
+    /// the run
+    pub run: RunId,
+    /// of the request that made it
+    pub request_hash: KeyHash,
+    /// when
+    pub created_at: Timestamp,
+}
+
+/// A run as it is stored: everything but the workflow itself, which the engine keeps compiled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredRun {
+    /// name of its workflow
+    pub workflow: String,
+    /// version of its workflow
+    pub workflow_version: u32,
+    /// the part of the header that is stored with the run
+    pub header: StoredHeader,
+    /// decisions so far
+    pub version: u64,
+    /// where it stands
+    pub status: RunStatus,
+    /// attempts of the whole run
+    pub attempt: u32,
+    /// nothing new is dispatched
+    pub paused: bool,
+    /// how it is being stopped
+    pub cancel: Option<CancelMode>,
+    /// open gates
+    pub gates_open: std::collections::BTreeSet<String>,
+    /// in order
+    pub steps: Vec<Step>,
+    /// variables that results have set
+    pub outputs: Map<String, Value>,
+    /// when the next attempt of the whole run begins
+    pub retry_at: Option<Timestamp>,
+    /// why it failed
+    pub error: Option<StepError>,
+    /// when it last changed
+    pub updated_at: Timestamp,
+    /// first recorded attempt
+    pub started_at: Option<Timestamp>,
+    /// when it ended
+    pub ended_at: Option<Timestamp>,
+}
+
+/// The part of a run's header that is stored with the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredHeader {
+    /// its id
+    pub id: RunId,
+    /// whom it belongs to
+    pub tenant: Tenant,
+    /// how it was asked for
+    pub dialect: Dialect,
+    /// which sequence it follows
+    pub part: Part,
+    /// what it undoes
+    pub parent: Option<Parent>,
+    /// the ended run it took over from
+    pub resumes: Option<RunId>,
+    /// what it was given
+    pub input: Map<String, Value>,
+    /// template variables that begin with `_`
+    pub special: Map<String, Value>,
+    /// what only its dialect understands
+    pub context: Map<String, Value>,
+    /// lane and key
+    pub routing: Option<Routing>,
+    /// 0 … 10
+    pub priority: u8,
+    /// ties it to what its requester knows
+    pub correlation_id: Option<String>,
+    /// W3C trace context
+    pub traceparent: Option<String>,
+    /// who asked
+    pub actor: String,
+    /// when
+    pub created_at: Timestamp,
+}
+
+impl StoredRun {
+    /// The run, with its workflow put back in.
+    #[must_use]
+    pub fn with_workflow(self, workflow: Arc<Workflow>) -> Run {
+        let stored = self.header;
+        let header = Header {
+            id: stored.id,
+            tenant: stored.tenant,
+            dialect: stored.dialect,
+            workflow,
+            part: stored.part,
+            parent: stored.parent,
+            resumes: stored.resumes,
+            input: stored.input,
+            special: stored.special,
+            context: stored.context,
+            routing: stored.routing,
+            priority: stored.priority,
+            correlation_id: stored.correlation_id,
+            traceparent: stored.traceparent,
+            actor: stored.actor,
+            created_at: stored.created_at,
+        };
+        Run {
+            header: Arc::new(header),
+            version: self.version,
+            status: self.status,
+            attempt: self.attempt,
+            paused: self.paused,
+            cancel: self.cancel,
+            gates_open: self.gates_open,
+            steps: self.steps,
+            outputs: Arc::new(self.outputs),
+            retry_at: self.retry_at,
+            error: self.error.map(Arc::new),
+            updated_at: self.updated_at,
+            started_at: self.started_at,
+            ended_at: self.ended_at,
+        }
+    }
+}
+
+/// Runs whose moment has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Due {
+    /// at most as many as asked for
+    pub runs: Vec<RunId>,
+    /// the earliest stored moment that is still to come
+    pub next: Option<Timestamp>,
+}
+
+/// The order in which queued steps are handed out: urgent first, then the oldest run first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QueueKey {
+    /// 10 minus the priority, so that smaller goes first
+    pub rank: u8,
+    /// older runs have smaller ids
+    pub run: RunId,
+    /// place in the run
+    pub step: StepIndex,
+}
+
+/// A step that is with the embedded bus.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// its place in the order
+    pub key: QueueKey,
+    /// the attempt in force
+    pub lease: LeaseId,
+    /// its lane
+    pub lane: u8,
+}
+
+/// A workflow to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewWorkflow {
+    /// its name
+    pub name: String,
+    /// what the commands dialect addresses it by
+    pub request_type: Option<String>,
+    /// the text as it was published
+    pub source: String,
+    /// when
+    pub created_at: Timestamp,
+    /// by whom
+    pub created_by: String,
+}
+
+/// A stored workflow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkflowDocument {
+    /// its name
+    pub name: String,
+    /// counted from 1
+    pub version: u32,
+    /// what the commands dialect addresses it by
+    pub request_type: Option<String>,
+    /// the text as it was published
+    pub source: String,
+    /// when
+    pub created_at: Timestamp,
+    /// by whom
+    pub created_by: String,
+}
+
+/// Which runs to list. Empty fields do not restrict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// of this tenant only
+    pub tenant: Option<Tenant>,
+    /// of this dialect only
+    pub dialect: Option<Dialect>,
+    /// in one of these
+    pub statuses: Vec<RunStatus>,
+    /// of this workflow, any version
+    pub workflow: Option<String>,
+    /// with this correlation id
+    pub correlation_id: Option<String>,
+    /// created at or after
+    pub created_from: Option<Timestamp>,
+    /// created before
+    pub created_until: Option<Timestamp>,
+    /// compensations too, not only runs that were asked for
+    pub with_compensations: bool,
+}
+
+/// Which part of a list, newest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// older than this one
+    pub before: Option<RunId>,
+    /// at most this many
+    pub limit: usize,
+}
+
+/// A run in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunSummary {
+    /// its id
+    pub id: RunId,
+    /// whom it belongs to
+    pub tenant: Tenant,
+    /// how it was asked for
+    pub dialect: Dialect,
+    /// name of its workflow
+    pub workflow: String,
+    /// version of its workflow
+    pub workflow_version: u32,
+    /// which sequence it follows
+    pub part: Part,
+    /// what it undoes
+    pub parent: Option<Parent>,
+    /// decisions so far
+    pub version: u64,
+    /// where it stands
+    pub status: RunStatus,
+    /// nothing new is dispatched
+    pub paused: bool,
+    /// attempts of the whole run
+    pub attempt: u32,
+    /// the id of the step people would call current
+    pub current_step: Option<String>,
+    /// ties it to what its requester knows
+    pub correlation_id: Option<String>,
+    /// why it failed
+    pub error: Option<StepError>,
+    /// when it was asked for
+    pub created_at: Timestamp,
+    /// when it last changed
+    pub updated_at: Timestamp,
+    /// first recorded attempt
+    pub started_at: Option<Timestamp>,
+    /// when it ended
+    pub ended_at: Option<Timestamp>,
+}
+
+/// A report that came too late or from the wrong attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StaleReport {
+    /// about which run
+    pub run: RunId,
+    /// about which step, as the caller named it
+    pub step: String,
+    /// `ack` or `result`
+    pub kind: String,
+    /// the attempt it named
+    pub attempt: u32,
+    /// the lease it named
+    pub lease: LeaseId,
+    /// the code of the refusal
+    pub reason: String,
+    /// when it came
+    pub at: Timestamp,
+}
+
+/// Work that is given up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewDeadLetter {
+    /// `run_failed`, `webhook_undelivered`, …
+    pub reason: String,
+    /// the step that failed
+    pub step: Option<String>,
+    /// the last error
+    pub error: StepError,
+    /// when
+    pub at: Timestamp,
+}
+
+/// Work that was given up, inspectable and replayable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// its number
+    pub id: i64,
+    /// the run it belongs to
+    pub run: RunId,
+    /// whose it is
+    pub tenant: Tenant,
+    /// the workflow of the run
+    pub workflow: String,
+    /// what was given up
+    pub letter: NewDeadLetter,
+    /// what became of it
+    pub settlement: Option<Settlement>,
+}
+
+/// What became of a dead letter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settlement {
+    /// when
+    pub at: Timestamp,
+    /// by whom
+    pub actor: String,
+    /// the run that took the work up again; `None`: discarded
+    pub replayed_as: Option<RunId>,
+    /// in their words
+    pub reason: String,
+}
+
+/// Which dead letters to list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeadLetterFilter {
+    /// of this tenant only
+    pub tenant: Option<Tenant>,
+    /// of this workflow only
+    pub workflow: Option<String>,
+    /// of this run only
+    pub run: Option<RunId>,
+    /// this one only
+    pub id: Option<i64>,
+    /// settled ones too
+    pub with_settled: bool,
+    /// older than this one
+    pub before: Option<i64>,
+    /// at most this many; 0 means the store's own limit of 1,000
+    pub limit: usize,
+}
+
+/// A message to the outside, to be stored with the decision that wants it sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewMessage {
+    /// `webhook`; later the names of outside buses
+    pub kind: String,
+    /// an address in the kind's own terms
+    pub destination: String,
+    /// the bytes that were promised
+    pub body: String,
+    /// not before
+    pub due_at: Timestamp,
+}
+
+/// A message to the outside that was not accepted yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutboxMessage {
+    /// its number; also what makes a repeated delivery recognizable
+    pub id: i64,
+    /// the run that wants it sent
+    pub run: RunId,
+    /// failed tries so far
+    pub tries: u32,
+    /// the message
+    pub message: NewMessage,
+}
+
+/// What became of a message to the outside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutboxSettlement {
+    /// it was accepted
+    Sent {
+        /// which
+        id: i64,
+    },
+    /// it is tried again
+    PutOff {
+        /// which
+        id: i64,
+        /// not before
+        due_at: Timestamp,
+    },
+    /// it is given up
+    GivenUp {
+        /// which
+        id: i64,
+        /// why
+        letter: NewDeadLetter,
+    },
+}
+
+/// A token as it is kept: never the secret itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenRecord {
+    /// public part
+    pub id: String,
+    /// SHA-256 of the secret part
+    pub secret_hash: [u8; 32],
+    /// for people
+    pub name: String,
+    /// `admin`, `operator`, `viewer`, `worker`, `client`
+    pub role: String,
+    /// whose things it may see; `None`: everybody's
+    pub tenant: Option<Tenant>,
+    /// when it was made
+    pub created_at: Timestamp,
+    /// when it stops working
+    pub expires_at: Option<Timestamp>,
+    /// when it was revoked
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What is left of a run after retention has deleted it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stub {
+    /// which
+    pub run: RunId,
+    /// whose
+    pub tenant: Tenant,
+    /// of which workflow
+    pub workflow: String,
+    /// how it ended
+    pub status: RunStatus,
+    /// when it ended
+    pub ended_at: Timestamp,
+    /// when it was deleted
+    pub deleted_at: Timestamp,
+}
+
+/// Figures for metrics and health.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// runs that have not ended
+    pub runs_open: u64,
+    /// dead letters that nobody has settled
+    pub dead_letters: u64,
+    /// messages to the outside that wait
+    pub outbox: u64,
+}
