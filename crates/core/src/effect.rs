@@ -5,23 +5,26 @@ use std::sync::Arc;
 use crate::id::{LeaseId, StepIndex};
 use crate::run::{Header, RunStatus};
 
+/// Names a message that starts an attempt, or asks a polling one again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Directive {
+    /// for which step
+    pub step: StepIndex,
+    /// which attempt of it
+    pub attempt: u32,
+    /// which question of the attempt; 0 is the directive that starts it
+    pub poll: u32,
+    /// under which lease
+    pub lease: LeaseId,
+}
+
 /// One thing that must follow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// hand a directive to the bus
-    Publish {
-        /// for which step
-        step: StepIndex,
-        /// under which lease
-        lease: LeaseId,
-    },
-    /// take a directive back from the bus: its attempt ended without the worker
-    Withdraw {
-        /// of which step
-        step: StepIndex,
-        /// under which lease
-        lease: LeaseId,
-    },
+    Publish(Directive),
+    /// the bus may forget a directive: its lease has ended, whether a worker answered or not
+    Withdraw(Directive),
     /// create and start another run, in the same transaction
     StartRun(Arc<Header>),
     /// tell whoever asked to be told

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::duration::Interval;
-use crate::id::{LeaseId, RunId};
+use crate::effect::Directive;
+use crate::id::{LeaseId, RunId, StepIndex};
 use crate::time::Timestamp;
 
 /// Where a step stands.
@@ -234,6 +235,14 @@ impl Step {
             dispatched_at: None,
             ended_at: None,
         }
+    }
+
+    /// The message that is with the bus or a worker, if one is.
+    #[must_use]
+    pub fn directive(&self, step: StepIndex) -> Option<Directive> {
+        let lease = self.lease?;
+        let poll = self.poll.map_or(0, |poll| poll.count);
+        Some(Directive { step, attempt: lease.attempt, poll, lease: lease.id })
     }
 
     /// An attempt, or a question of a poll, is with the bus or a worker.

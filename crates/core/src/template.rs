@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 pub use self::error::{TemplateError, TemplateFault};
-pub use self::lookup::{Scope, output};
+pub use self::lookup::{Scope, is_known, output};
 pub use self::near::near;
 use self::scan::{Segment, Segments};
 

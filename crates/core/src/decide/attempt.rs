@@ -67,7 +67,7 @@ impl Draft<'_, '_> {
         let attempt = self.step(step).attempt.saturating_add(1);
         let expires_at = self.now.after(self.spec(step).timeout);
         self.push(Entry::StepDispatched { step, attempt, lease, expires_at, params, kind });
-        self.follow_with(Effect::Publish { step, lease });
+        self.publish(step);
     }
 
     /// Fills in the placeholders, once: what was frozen at the first dispatch is used for every
@@ -151,14 +151,20 @@ impl Draft<'_, '_> {
     pub(super) fn time_out_poll(&mut self, step: StepIndex) {
         let waited = self.spec(step).poll.map_or(Interval::ZERO, |poll| poll.timeout);
         let error = StepError::new("poll_timed_out", format!("not complete within {waited}"));
-        self.withdraw(step);
         self.fail(step, Entry::StepTimedOut { step, error });
     }
 
-    /// Takes the directive of the attempt under way back from the bus, if there is one.
+    /// Hands the directive that was just recorded to the bus.
+    pub(super) fn publish(&mut self, step: StepIndex) {
+        if let Some(directive) = self.step(step).directive(step) {
+            self.follow_with(Effect::Publish(directive));
+        }
+    }
+
+    /// Takes the directive under way back from the bus, if there is one.
     pub(super) fn withdraw(&mut self, step: StepIndex) {
-        if let Some(lease) = self.step(step).lease {
-            self.follow_with(Effect::Withdraw { step, lease: lease.id });
+        if let Some(directive) = self.step(step).directive(step) {
+            self.follow_with(Effect::Withdraw(directive));
         }
     }
 

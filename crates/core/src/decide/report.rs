@@ -21,6 +21,7 @@ pub(super) fn report(
 ) -> Result<(), Refusal> {
     let step = draft.find(step)?;
     draft.must_hold_lease(step, fence)?;
+    draft.withdraw(step);
     match outcome {
         Outcome::Succeeded { result } => draft.succeed(step, result),
         Outcome::Incomplete => incomplete(draft, step),

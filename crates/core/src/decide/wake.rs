@@ -2,7 +2,6 @@
 
 use super::draft::Draft;
 use crate::duration::Interval;
-use crate::effect::Effect;
 use crate::entry::Entry;
 use crate::id::{LeaseId, StepIndex};
 use crate::step::StepStatus;
@@ -62,11 +61,11 @@ impl Draft<'_, '_> {
             return;
         };
         let give_up_at = state.started_at.after(poll.timeout);
+        self.withdraw(step);
         if self.now >= give_up_at {
             self.time_out_poll(step);
             return;
         }
-        self.withdraw(step);
         if self.run.cancel.is_some() {
             self.push(Entry::StepCancelled { step });
             return;
@@ -79,6 +78,6 @@ impl Draft<'_, '_> {
         let patience = Interval::from_millis(poll.interval.as_millis() * POLL_LOST_INTERVALS);
         let wake_at = self.now.after(patience).min(give_up_at);
         self.push(Entry::PollDispatched { step, lease, expires_at: give_up_at, wake_at });
-        self.follow_with(Effect::Publish { step, lease });
+        self.publish(step);
     }
 }

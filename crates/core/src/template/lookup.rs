@@ -61,6 +61,18 @@ impl<'a> Scope<'a> {
     }
 }
 
+/// Whether a placeholder's name could be found if values of the `known` names were at hand.
+///
+/// This is for checks ahead of time, when the names are known and the values are not. Whether a
+/// dotted path leads anywhere shows only with the values, so it is judged by its first part. Of
+/// the names that begin with `_`, only special variables belong in `known`.
+pub fn is_known<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> bool {
+    let head = name.split('.').next().unwrap_or(name);
+    known
+        .into_iter()
+        .any(|known| same_but_for_capitals(known, name) || same_but_for_capitals(known, head))
+}
+
 /// The field of a worker's result that an output takes: under `data`, or else at the top.
 ///
 /// `path` may be dotted; a key that itself contains the dots comes first.

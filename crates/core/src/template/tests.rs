@@ -210,6 +210,18 @@ fn the_variables_of_a_value_are_known_before_it_is_resolved() {
 }
 
 #[test]
+fn a_name_that_nothing_can_provide_is_known_before_any_value_is() {
+    // columns, outputs and special variables are known when a phase is dispatched.
+    let known = ["_batch_id", "Mail", "user"];
+    for name in ["_batch_id", "Mail", "mail", "user.tags.0", "USER.x"] {
+        assert!(is_known(name, known), "{name}");
+    }
+    for name in ["_batch", "Mails", "tags.user", ""] {
+        assert!(!is_known(name, known), "{name}");
+    }
+}
+
+#[test]
 fn an_output_is_read_from_data_and_then_from_the_top() {
     //
     let result =
