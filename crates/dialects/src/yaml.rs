@@ -79,8 +79,8 @@ impl Tree for Node {
 
     fn kind(&self) -> &'static str {
         match &self.kind {
-            Kind::Scalar { .. } if self.is_null() => "empty",
-            Kind::Scalar { .. } => "text",
+            Kind::Scalar { text, plain: true } => plain_value(text).kind(),
+            Kind::Scalar { plain: false, .. } => "text",
             Kind::Sequence(_) => "a list",
             Kind::Mapping(_) => "an object",
         }

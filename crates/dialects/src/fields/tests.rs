@@ -81,7 +81,7 @@ fn a_sound_document_is_read_without_a_word() {
 #[test]
 fn every_problem_of_a_document_is_reported_at_its_place() {
     check_yaml(
-        "nam: x\nattempts: 0\nmode: brust\nsteps:\n  - idd: a\n  - id: ''\n    optional: yes\n  - b\nretry:\n  interval: 5 min\n  color: red\n",
+        "nam: x\nattempts: 0\nmode: brust\nsteps:\n  - idd: a\n  - id: ''\n    optional: yes\n  - 1.5\nretry:\n  interval: 5 min\n  color: red\n",
         expect![[r#"
             sample.yaml:1:1: name: this field is required
             sample.yaml:1:1: nam: there is no field "nam"; did you mean "name"?
@@ -91,7 +91,7 @@ fn every_problem_of_a_document_is_reported_at_its_place() {
             sample.yaml:5:5: steps[0].idd: there is no field "idd"; did you mean "id"?
             sample.yaml:6:9: steps[1].id: this text must not be empty
             sample.yaml:7:15: steps[1].optional: this must be true or false, not text
-            sample.yaml:8:5: steps[2]: this must be an object, not text
+            sample.yaml:8:5: steps[2]: this must be an object, not a decimal number
             sample.yaml:10:13: retry.interval: "5 min" is not a duration: what follows the number is not a unit; write a whole number and one of ms, s, m, h or d, without spaces, such as 30s or 15m
             sample.yaml:11:3: retry.color: there is no field "color"; known fields are interval"#]],
     );
@@ -117,7 +117,7 @@ fn the_same_reader_reads_json_but_guesses_no_types() {
         &json!({"name": "too long a name", "attempts": 1e30}),
         expect![[r#"
             name: this text has 15 characters; write 1 to 8
-            attempts: this must be a whole number, not a number that is not whole or too large"#]],
+            attempts: this must be a whole number, not a decimal number"#]],
     );
     check_json(
         &json!({"name": "x", "attempts": -1}),
