@@ -3,5 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod conformance;
+mod egress;
 mod embedded;
+mod hostile_urls;
+mod signature;
 mod window;
