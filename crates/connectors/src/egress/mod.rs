@@ -31,6 +31,9 @@ pub use self::signature::{
 };
 use crate::bus::Answer;
 
+/// How much of an answer an error carries: enough to see why.
+const REASON_MAX: usize = 1_000;
+
 /// Turns names into addresses; replaceable, so that a test can play a hostile one.
 pub trait Resolver: Send + Sync {
     /// All addresses of a host.
@@ -57,8 +60,8 @@ pub struct Egress {
     policy: Arc<Policy>,
 }
 
-/// A signed notice to send.
-#[derive(Debug, Clone, Copy)]
+/// A signed notice to send. It has no `Debug`, so that no log ever shows a secret.
+#[derive(Clone, Copy)]
 pub struct Webhook<'a> {
     /// the same for every try, so that the receiver can tell a repetition; without dots
     pub id: &'a str,
@@ -142,7 +145,10 @@ impl Egress {
         match status {
             200..=299 => Ok(Delivered { status, answer: answer.freeze() }),
             408 | 425 | 429 | 500..=599 => Err(EgressError::Busy { status, retry_after }),
-            _ => Err(EgressError::Rejected { status, answer: answer.freeze() }),
+            _ => {
+                answer.truncate(REASON_MAX);
+                Err(EgressError::Rejected { status, answer: answer.freeze() })
+            }
         }
     }
 }
@@ -178,7 +184,7 @@ pub enum EgressError {
     Rejected {
         /// any other status
         status: u16,
-        /// what it said, cut at the policy's maximum
+        /// how its answer begins
         answer: Bytes,
     },
 }
@@ -245,6 +251,8 @@ fn sort_error(error: reqwest::Error) -> EgressError {
         }
         cause = inner.source();
     }
+    // A webhook's URL may hold a token, and errors end up in logs.
+    let error = error.without_url();
     if error.is_timeout() { EgressError::Timeout(error) } else { EgressError::Unavailable(error) }
 }
 

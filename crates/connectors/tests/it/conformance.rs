@@ -27,7 +27,6 @@ fn embedded() -> Subject {
 
 // ten deliveries without success make a dead letter, apart from attempts.
 // an expired message is a dead letter, not lost.
-// a message whose id is already there is not added twice.
 // B-016, X-098: complete, abandon, dead-letter with reason and description; one settlement each.
 // priority orders what a pool delivers.
 #[tokio::test]

@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use stepwell_connectors::bus::conformance::message;
 use stepwell_connectors::bus::embedded::{EmbeddedBus, Settings};
 use stepwell_connectors::bus::{
-    Bus, Delivery, LaneSet, Message, MessageId, Order, Position, Published, Receive, Refill,
-    Settled, Settlement, Window,
+    Address, Bus, Delivery, Lane, LaneSet, Message, MessageId, Order, Position, Published, Receive,
+    Refill, Settled, Settlement, Window,
 };
 use stepwell_connectors::clock::{Clock, ManualClock};
 
@@ -50,6 +50,40 @@ async fn a_full_window_leaves_younger_work_to_the_store() {
     assert!(bus.refill(&refills[0], vec![message(4)], true));
     assert_eq!(receive_keys(&bus, 4).await, [4]);
     assert_eq!(bus.wanted_refills(), [], "everything is in memory again");
+}
+
+#[tokio::test]
+async fn a_window_that_runs_low_wakes_whoever_refills_it() {
+    let (bus, _) = small_bus(4);
+    for number in 0..5 {
+        publish_one(&bus, number).await;
+    }
+    let mut needed = bus.refill_needed();
+    tokio::select! {
+        biased;
+        () = &mut needed => panic!("the window is full"),
+        () = std::future::ready(()) => {}
+    }
+    receive_keys(&bus, 4).await;
+    needed.await;
+}
+
+#[tokio::test]
+async fn a_low_window_that_fills_up_by_itself_wants_no_refill() {
+    let (bus, _) = small_bus(4);
+    for number in 10..15 {
+        publish_one(&bus, number).await;
+    }
+    receive_keys(&bus, 4).await;
+    for number in 0..4 {
+        assert_eq!(publish_one(&bus, number).await, Published::Accepted, "older than the horizon");
+    }
+    let mut needed = bus.refill_needed();
+    tokio::select! {
+        biased;
+        () = &mut needed => panic!("the window is full"),
+        () = std::future::ready(()) => {}
+    }
 }
 
 #[tokio::test]
@@ -196,7 +230,9 @@ impl World {
     fn commit(&mut self, key: u8, priority: u8) {
         self.number += 1;
         let order = Order { priority, key: key.into() };
-        let committed = Message { order, ..message(self.number) };
+        let lane = Lane::new((self.number % 16) as u8).expect("a remainder of 16");
+        let address = Address { pool: "conformance".into(), lane };
+        let committed = Message { order, address, ..message(self.number) };
         self.store.insert(committed.position(), committed.clone());
         self.unpublished.push(committed);
     }
@@ -213,7 +249,10 @@ impl World {
 
     async fn receive(&mut self, max: usize) {
         let now_ms = self.clock.now_ms();
-        for delivery in self.bus.receive(ask(max)).await.unwrap() {
+        let deliveries = self.bus.receive(ask(max)).await.unwrap();
+        let position = |delivery: &Delivery| delivery.message.position();
+        assert!(deliveries.is_sorted_by_key(position), "the oldest comes first");
+        for delivery in deliveries {
             let (id, position) = (delivery.message.id, delivery.message.position());
             let lock = self.locks.insert(id, delivery.locked_until_ms);
             assert!(lock.is_none_or(|until_ms| until_ms <= now_ms), "delivered while locked");

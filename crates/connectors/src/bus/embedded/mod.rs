@@ -4,12 +4,14 @@
 //! commit, and after a restart, or when a window runs low, refills the window from the store (see
 //! [`Window`]). Locks live in memory: a crash forgets them, and the lease fences the redelivery.
 //!
-//! `pool` holds what is ready and who waits; `state` holds all pools and does everything that needs
-//! no waiting, under one lock that is never held across an await; this file waits. Whoever waits
+//! `pool` holds what is ready and who waits; `state` holds all pools and, with `refill`, does
+//! everything that needs no waiting, under one lock that is never held across an await; this file
+//! waits. Whoever waits
 //! takes turns at being the *watcher*, the one task that sleeps until something falls due: so there
 //! is one timer for all locks, delays and expiries, and no task of the bus's own.
 
 mod pool;
+mod refill;
 mod state;
 
 use std::convert::Infallible;
@@ -181,7 +183,7 @@ impl Bus for EmbeddedBus {
 impl Window for EmbeddedBus {
     fn refill_needed(&self) -> Answer<'_, ()> {
         Box::pin(async move {
-            while !self.state().is_thirsty() {
+            while !self.state().wants_refill() {
                 self.signals.refill.notified().await;
             }
         })

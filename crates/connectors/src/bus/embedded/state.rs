@@ -9,8 +9,8 @@ use tokio::sync::{Notify, oneshot};
 use super::Settings;
 use super::pool::{Pool, Waiter};
 use crate::bus::{
-    DELIVERY_LIMIT, DeadLetter, Delivery, DeliveryTag, Depth, EXPIRED, Lane, LaneSet, Message,
-    MessageId, PublishError, Published, Refill, Settled, Settlement,
+    DELIVERY_LIMIT, DeadLetter, Delivery, DeliveryTag, Depth, EXPIRED, LaneSet, Message, MessageId,
+    PublishError, Published, Settled, Settlement,
 };
 
 /// What wakes the tasks that wait outside the lock.
@@ -25,7 +25,7 @@ pub(super) struct Signals {
 }
 
 #[derive(Debug)]
-struct Entry {
+pub(super) struct Entry {
     message: Message,
     deliveries: u32,
     place: Place,
@@ -51,17 +51,17 @@ pub(super) struct Take {
 #[derive(Debug)]
 pub(super) struct State {
     settings: Settings,
-    signals: Arc<Signals>,
-    entries: HashMap<MessageId, Entry>,
+    pub(super) signals: Arc<Signals>,
+    pub(super) entries: HashMap<MessageId, Entry>,
     in_flight: HashMap<DeliveryTag, MessageId>,
-    pools: HashMap<Arc<str>, Pool>,
+    pub(super) pools: HashMap<Arc<str>, Pool>,
     /// No timer a message: this set, and at most one sleeper, the watcher.
     due: BTreeSet<(i64, MessageId)>,
     /// The watcher sleeps no further than this.
     watched_until_ms: i64,
     dead_letters: VecDeque<DeadLetter>,
     /// The pools that want a refill.
-    thirsty: BTreeSet<Arc<str>>,
+    pub(super) low_pools: BTreeSet<Arc<str>>,
     /// Numbers deliveries, waiters and refills; never reused.
     number_last: u64,
 }
@@ -77,7 +77,7 @@ impl State {
             due: BTreeSet::new(),
             watched_until_ms: i64::MAX,
             dead_letters: VecDeque::new(),
-            thirsty: BTreeSet::new(),
+            low_pools: BTreeSet::new(),
             number_last: 0,
         }
     }
@@ -131,7 +131,7 @@ impl State {
             pool.in_flight += 1;
             deliveries.push(self.deliver(position.id, now_ms + take.visibility_ms));
         }
-        self.note_thirst(name);
+        self.note_level(name);
         deliveries
     }
 
@@ -271,57 +271,11 @@ impl State {
         }
     }
 
-    pub(super) fn is_thirsty(&self) -> bool {
-        !self.thirsty.is_empty()
-    }
-
-    pub(super) fn wanted_refills(&mut self) -> Vec<Refill> {
-        let mut refills = Vec::new();
-        for name in self.thirsty.clone() {
-            let ticket = self.next_number();
-            let Some(pool) = self.pools.get_mut(&name) else { continue };
-            let (Some(limit), Some(after)) = (pool.refill_limit(), pool.window.horizon()) else {
-                continue;
-            };
-            pool.window.begin_loading(ticket);
-            refills.push(Refill { pool: name, after, limit, ticket });
-        }
-        refills
-    }
-
-    pub(super) fn refill(
-        &mut self,
-        refill: &Refill,
-        mut page: Vec<Message>,
-        complete: bool,
-        now_ms: i64,
-    ) -> bool {
-        page.sort_unstable_by_key(Message::position);
-        let Some(pool) = self.pools.get_mut(&refill.pool) else { return false };
-        let page_last = page.last().map(Message::position);
-        let Some(is_wanted) = pool.window.finish_loading(refill.ticket, page_last, complete) else {
-            return false;
-        };
-        for message in page {
-            if is_wanted(message.position()) && !self.entries.contains_key(&message.id) {
-                self.put_ready(message, 0);
-            }
-        }
-        self.note_thirst(&refill.pool);
-        self.serve_waiters(&refill.pool, now_ms);
-        true
-    }
-
-    pub(super) fn refill_from_start(&mut self, name: &Arc<str>) {
-        self.pool_or_new(name).window.forget_horizon();
-        self.note_thirst(name);
-    }
-
     /// Hands ready messages to waiting receivers, the longest waiting first.
     ///
     /// Runs after whatever makes messages ready. So a receiver that newly comes never overtakes one
     /// that waits: what it finds ready, nobody waiting may take.
-    fn serve_waiters(&mut self, name: &Arc<str>, now_ms: i64) {
+    pub(super) fn serve_waiters(&mut self, name: &Arc<str>, now_ms: i64) {
         while let Some(waiter) = self.pools.get_mut(name).and_then(Pool::next_waiter) {
             let Waiter { lanes, max, visibility_ms, sender, .. } = waiter;
             let deliveries = self.take(name, Take { lanes, max, visibility_ms }, now_ms);
@@ -358,7 +312,7 @@ impl State {
         self.signals.dead_letter.notify_one();
     }
 
-    fn put_ready(&mut self, message: Message, deliveries: u32) {
+    pub(super) fn put_ready(&mut self, message: Message, deliveries: u32) {
         let (id, position) = (message.id, message.position());
         let (lane, due_ms) = (message.address.lane, message.expires_at_ms);
         let name = message.address.pool.clone();
@@ -382,31 +336,23 @@ impl State {
         }
     }
 
-    /// Leaves the youngest ready message to the store. Its count of deliveries begins anew there.
-    fn evict_last(&mut self, name: &Arc<str>) {
-        let Some(last) = self.pools.get(name).and_then(Pool::last) else { return };
-        self.lift(last.id);
-        self.pool_or_new(name).window.defer(last);
-        self.note_thirst(name);
-    }
-
     /// Takes a message off the bus for good.
     fn end(&mut self, id: MessageId) -> Option<Entry> {
         let entry = self.lift(id)?;
         let name = &entry.message.address.pool;
         self.pool_or_new(name).window.note_ended(id);
-        self.note_thirst(name);
+        self.note_level(name);
         Some(entry)
     }
 
     /// Takes an entry out of every index.
-    fn lift(&mut self, id: MessageId) -> Option<Entry> {
+    pub(super) fn lift(&mut self, id: MessageId) -> Option<Entry> {
         self.set_due(id, None);
         let entry = self.entries.remove(&id)?;
         let Message { address, .. } = &entry.message;
         let pool = self.pools.get_mut(&address.pool).expect("an entry's pool is in memory");
         match entry.place {
-            Place::Ready => pool.remove(lane_of(&entry), &entry.message.position()),
+            Place::Ready => pool.remove(address.lane, &entry.message.position()),
             Place::Delayed => pool.delayed -= 1,
             Place::InFlight(tag) => {
                 pool.in_flight -= 1;
@@ -430,30 +376,15 @@ impl State {
         }
     }
 
-    fn note_thirst(&mut self, name: &str) {
-        let Some((name, pool)) = self.pools.get_key_value(name) else { return };
-        if pool.refill_limit().is_none() {
-            if !self.thirsty.is_empty() {
-                self.thirsty.remove(name);
-            }
-        } else if self.thirsty.insert(name.clone()) {
-            self.signals.refill.notify_one();
-        }
-    }
-
-    fn pool_or_new(&mut self, name: &Arc<str>) -> &mut Pool {
+    pub(super) fn pool_or_new(&mut self, name: &Arc<str>) -> &mut Pool {
         if !self.pools.contains_key(name) {
             self.pools.insert(name.clone(), Pool::new(self.settings.capacity.max(1)));
         }
         self.pools.get_mut(name).expect("the pool was just made sure of")
     }
 
-    fn next_number(&mut self) -> u64 {
+    pub(super) fn next_number(&mut self) -> u64 {
         self.number_last += 1;
         self.number_last
     }
-}
-
-fn lane_of(entry: &Entry) -> Lane {
-    entry.message.address.lane
 }
