@@ -14,7 +14,7 @@ use stepwell_connectors::bus::Answer;
 use stepwell_connectors::egress::{
     Delivered, Egress, EgressError, Policy, Refusal, Resolver, SignedHeaders, Webhook, verify,
 };
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
 
 const SECRET: &[u8] = b"a secret of the receiver";
@@ -163,8 +163,12 @@ async fn a_silent_server_is_a_timeout_and_a_closed_port_is_unavailable() {
     let error = call(&egress, &url).await.unwrap_err();
     assert!(matches!(error, EgressError::Timeout(_)) && error.is_retryable(), "{error:?}");
 
-    drop(listener);
+    // Bound and not listening: the port is taken from other tests, and refuses connections.
+    let closed = TcpSocket::new_v4().unwrap();
+    closed.bind(SocketAddr::new(LOOPBACK, 0)).unwrap();
+    let port = closed.local_addr().unwrap().port();
     let egress = Egress::new(policy(port)).unwrap();
+    let url = format!("http://127.0.0.1:{port}/hook");
     let error = call(&egress, &url).await.unwrap_err();
     assert!(matches!(error, EgressError::Unavailable(_)) && error.is_retryable(), "{error:?}");
 }
