@@ -1,1 +1,272 @@
 //! When it happens: intake, decide, commit, publish, wake.
+//!
+//! An [`Engine`] is a handle; its tasks run until [`Engine::stop`]. Everything that changes a run
+//! goes through one bounded door ([`intake`]) to one task (`handle`), which decides, commits a group
+//! and answers. Around it stand small tasks that each lead back to that door: `timers`, `refill`
+//! (bus windows and what the bus gave up), `relay` (outbox), `retention`.
+
+mod cache;
+mod catalog;
+mod error;
+mod fresh;
+mod group;
+mod handle;
+pub mod intake;
+mod metrics;
+mod refill;
+mod relay;
+mod retention;
+mod settings;
+mod shared;
+mod take;
+mod timers;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use stepwell_connectors::bus::{Bus, DeliveryTag};
+use stepwell_connectors::clock::Clock;
+use stepwell_connectors::egress::Egress;
+use stepwell_core::command::Command;
+use stepwell_core::id::RunId;
+use stepwell_core::run::Run;
+use stepwell_core::time::Timestamp;
+use stepwell_store::{Store, StoreError, WorkflowDocument};
+use tokio::sync::{broadcast, mpsc};
+use tokio::task::JoinHandle;
+
+pub use catalog::{Compiled, PublishError};
+pub use error::EngineError;
+pub use intake::{Answered, Ask, Reply, Start};
+pub use metrics::Metrics;
+pub use settings::{Retention, Settings};
+pub use shared::Change;
+pub use take::{Take, Taken};
+
+use intake::Intake;
+use shared::Shared;
+
+/// What an engine is made of.
+pub struct Parts {
+    /// how it is kept
+    pub store: Arc<dyn Store>,
+    /// how it travels to workers
+    pub bus: Arc<dyn Bus>,
+    /// what time it is
+    pub clock: Arc<dyn Clock>,
+    /// how messages reach the outside
+    pub egress: Egress,
+    /// what they are signed with
+    pub webhook_secret: Vec<u8>,
+    /// limits and times
+    pub settings: Settings,
+}
+
+/// A handle on a running engine.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+    intake: Arc<Mutex<Option<Intake>>>,
+    tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
+}
+
+impl Engine {
+    /// Takes the store over, recovers what was under way, and begins to work.
+    ///
+    /// # Errors
+    /// When the store cannot be taken over.
+    pub async fn start(parts: Parts, instance: &str) -> Result<Self, StoreError> {
+        let Parts { store, bus, clock, egress, webhook_secret, settings } = parts;
+        let epoch = store.open_epoch(instance).await?;
+        let (sender, inbox) = mpsc::channel(settings.intake_max);
+        let shared = Arc::new(Shared::new(store, bus, clock, settings));
+        refill::recover(&shared).await?;
+        let intake = Intake::new(sender);
+        let outside = Arc::new(relay::Sender { egress, secret: webhook_secret });
+        let handler = handle::Handler::new(Arc::clone(&shared), epoch);
+        let tasks = vec![
+            tokio::spawn(timers::timers(Arc::clone(&shared), intake.clone())),
+            tokio::spawn(refill::refill(Arc::clone(&shared))),
+            tokio::spawn(refill::give_up(Arc::clone(&shared), intake.clone())),
+            tokio::spawn(relay::relay(Arc::clone(&shared), outside)),
+            tokio::spawn(retention::retention(Arc::clone(&shared))),
+            tokio::spawn(handler.run(inbox)),
+        ];
+        Ok(Self {
+            shared,
+            intake: Arc::new(Mutex::new(Some(intake))),
+            tasks: Arc::new(Mutex::new(tasks)),
+        })
+    }
+
+    /// Stops: takes nothing new in, commits and answers what was taken in, closes the store.
+    pub async fn stop(&self) {
+        self.shared.stopping.send_replace(true);
+        self.intake.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            let _ = task.await;
+        }
+        if let Err(error) = self.shared.store.close().await {
+            tracing::warn!(%error, "store_not_closed_cleanly");
+        }
+    }
+
+    /// Asks for several decisions at once, and waits for their commit. The answers keep the order.
+    ///
+    /// # Errors
+    /// When nothing was taken in: the engine is busy or stopping.
+    pub async fn ask(&self, asks: Vec<Ask>) -> Result<Vec<Answered>, EngineError> {
+        self.door()?.ask(asks).await
+    }
+
+    /// Asks for one decision.
+    ///
+    /// # Errors
+    /// What the run, the store or the engine says against it.
+    pub async fn ask_one(&self, ask: Ask) -> Answered {
+        let mut answers = self.ask(vec![ask]).await?;
+        answers.pop().unwrap_or(Err(EngineError::Stopped))
+    }
+
+    /// Sends a command to a run; answers with the run as it is after the commit.
+    ///
+    /// # Errors
+    /// What the run, the store or the engine says against it.
+    pub async fn command(&self, run: RunId, command: Command) -> Result<Arc<Run>, EngineError> {
+        match self.ask_one(Ask::command(run, command)).await? {
+            Reply::Applied(run) | Reply::Started(run) => Ok(run),
+            Reply::Repeated(_) => Err(EngineError::Broken("a command is never repeated".to_owned())),
+        }
+    }
+
+    /// Leases directives to a worker, waiting for the first if none is there.
+    ///
+    /// # Errors
+    /// When the bus or the store is away, or the engine stops.
+    pub async fn take(&self, ask: Take<'_>) -> Result<Vec<Taken>, EngineError> {
+        let mut stopping = self.shared.stopping.subscribe();
+        tokio::select! {
+            taken = self.shared.take(ask) => taken,
+            () = shared::stopped(&mut stopping) => Err(EngineError::Stopped),
+        }
+    }
+
+    /// Keeps a delivery longer; `false` if it is no longer the worker's.
+    ///
+    /// # Errors
+    /// When the bus is away.
+    pub async fn extend(&self, tag: DeliveryTag, visibility: Duration) -> Result<bool, EngineError> {
+        self.shared.extend(tag, visibility).await
+    }
+
+    /// Gives deliveries back, each to be handed out again after a delay; `false` for each that was
+    /// no longer the worker's.
+    ///
+    /// # Errors
+    /// When the bus is away.
+    pub async fn give_back(
+        &self,
+        tags: Vec<(DeliveryTag, Duration)>,
+    ) -> Result<Vec<bool>, EngineError> {
+        self.shared.give_back(tags).await
+    }
+
+    /// A run as it was last committed.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn run(&self, id: RunId) -> Result<Option<Arc<Run>>, EngineError> {
+        Ok(self.shared.runs(vec![id]).await?.remove(&id))
+    }
+
+    /// Runs as they were last committed; ids that do not exist are missing.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn runs(&self, ids: Vec<RunId>) -> Result<HashMap<RunId, Arc<Run>>, EngineError> {
+        self.shared.runs(ids).await
+    }
+
+    /// Publishes a workflow document as the next version of its name.
+    ///
+    /// # Errors
+    /// What is wrong with the document, or why it could not be stored.
+    pub async fn publish_workflow(
+        &self,
+        source: String,
+        actor: String,
+    ) -> Result<WorkflowDocument, PublishError> {
+        self.shared.catalog.publish(source, actor, self.now()).await
+    }
+
+    /// The newest version of a workflow.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn workflow(&self, name: &str) -> Result<Option<Arc<Compiled>>, EngineError> {
+        self.shared.catalog.newest(name).await
+    }
+
+    /// The workflow that answers a request type.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn protocol(&self, request_type: &str) -> Result<Option<Arc<Compiled>>, EngineError> {
+        self.shared.catalog.protocol(request_type).await
+    }
+
+    /// Changes of runs as they are committed. A slow listener misses some, and reads the history.
+    #[must_use]
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Where everything is kept, for reading.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.shared.store
+    }
+
+    /// How it travels to workers.
+    #[must_use]
+    pub fn bus(&self) -> &Arc<dyn Bus> {
+        &self.shared.bus
+    }
+
+    /// Counters and histograms.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.shared.metrics
+    }
+
+    /// The engine's time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.shared.now()
+    }
+
+    /// A fresh id for a run.
+    #[must_use]
+    pub fn fresh_run_id(&self) -> RunId {
+        RunId(fresh::id(self.now()))
+    }
+
+    /// It has been told to stop, or another process has taken the store over.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        *self.shared.stopping.borrow()
+    }
+
+    /// Another process has taken the store over.
+    #[must_use]
+    pub fn is_fenced(&self) -> bool {
+        self.shared.is_fenced()
+    }
+
+    fn door(&self) -> Result<Intake, EngineError> {
+        let door = self.intake.lock().unwrap_or_else(PoisonError::into_inner);
+        door.clone().ok_or(EngineError::Stopped)
+    }
+}

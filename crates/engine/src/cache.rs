@@ -1,0 +1,115 @@
+//! Runs that were committed a moment ago, so that a decision need not load them again.
+//!
+//! A cached run may be out of date only if somebody else wrote it; then the commit is stale, the run
+//! is forgotten here and loaded again. Two generations instead of a list of uses: when the young one
+//! is full it becomes the old one, and what nobody touched since then goes.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+use stepwell_core::id::RunId;
+use stepwell_core::run::Run;
+
+/// Committed runs, bounded in number and in weight.
+pub(crate) struct Cache {
+    generations: Mutex<Generations>,
+    runs_max: usize,
+    bytes_max: usize,
+}
+
+#[derive(Default)]
+struct Generations {
+    young: HashMap<RunId, Arc<Run>>,
+    old: HashMap<RunId, Arc<Run>>,
+    young_bytes: usize,
+}
+
+impl Cache {
+    pub(crate) fn new(runs_max: usize, bytes_max: usize) -> Self {
+        Self { generations: Mutex::default(), runs_max, bytes_max }
+    }
+
+    pub(crate) fn get(&self, id: RunId) -> Option<Arc<Run>> {
+        self.lock().get(id)
+    }
+
+    /// Many at once, under one lock.
+    pub(crate) fn get_all(&self, ids: &[RunId]) -> Vec<Option<Arc<Run>>> {
+        let mut generations = self.lock();
+        ids.iter().map(|id| generations.get(*id)).collect()
+    }
+
+    /// Remembers runs that were committed or loaded. Ended ones are of no further use.
+    pub(crate) fn put_all<'a>(&self, runs: impl IntoIterator<Item = &'a Arc<Run>>) {
+        let mut generations = self.lock();
+        for run in runs {
+            if run.status.is_terminal() {
+                generations.forget(run.id());
+                continue;
+            }
+            if generations.young.len() >= self.runs_max / 2
+                || generations.young_bytes >= self.bytes_max / 2
+            {
+                generations.turn();
+            }
+            generations.put(run);
+        }
+    }
+
+    pub(crate) fn forget(&self, id: RunId) {
+        self.lock().forget(id);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Generations> {
+        // Every change leaves the maps sound, so what a panicking holder left can be used.
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Generations {
+    fn get(&mut self, id: RunId) -> Option<Arc<Run>> {
+        if let Some(run) = self.young.get(&id) {
+            return Some(Arc::clone(run));
+        }
+        let run = self.old.remove(&id)?;
+        self.put(&run);
+        Some(run)
+    }
+
+    fn put(&mut self, run: &Arc<Run>) {
+        if self.young.insert(run.id(), Arc::clone(run)).is_none() {
+            self.young_bytes += weight(run);
+        }
+    }
+
+    fn forget(&mut self, id: RunId) {
+        self.old.remove(&id);
+        if let Some(run) = self.young.remove(&id) {
+            self.young_bytes = self.young_bytes.saturating_sub(weight(&run));
+        }
+    }
+
+    fn turn(&mut self) {
+        self.old = std::mem::take(&mut self.young);
+        self.young_bytes = 0;
+    }
+}
+
+/// Roughly what a run costs to keep: its input, and something for each step.
+fn weight(run: &Run) -> usize {
+    let input: usize =
+        run.header.input.iter().map(|(name, value)| name.len() + value_weight(value)).sum();
+    512 + input + run.steps.len() * 256
+}
+
+fn value_weight(value: &Value) -> usize {
+    32 + match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(value_weight).sum(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + value_weight(value)).sum()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}

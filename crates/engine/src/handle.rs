@@ -1,0 +1,288 @@
+//! Station 8, again: drain what waits → load → decide → commit → answer. The only caller of `decide`.
+//!
+//! One task, one group under way. While the store commits a group, the next one is decided from the
+//! states that the first will leave behind; see [`crate::group`] for why that is safe. Under low load
+//! a group is one ask and its latency is one commit; under high load groups grow by themselves.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+use stepwell_core::id::RunId;
+use stepwell_core::run::Run;
+use stepwell_store::{Epoch, StoreError, Verdict};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::error::EngineError;
+use crate::group::{Plan, Slot, Staged, Ticket};
+use crate::intake::{Answered, Ask, Batch, Reply};
+use crate::shared::Shared;
+
+/// How often an ask is decided again because its run had changed.
+const STALE_TRIES_MAX: u32 = 5;
+
+/// Decides and commits.
+pub(crate) struct Handler {
+    shared: Arc<Shared>,
+    epoch: Epoch,
+    waiting: VecDeque<Ticket>,
+    staged: Staged,
+    under_way: Option<UnderWay>,
+    open: BTreeMap<u64, OpenBatch>,
+    next_batch: u64,
+}
+
+/// A group that is being committed.
+struct UnderWay {
+    group: Staged,
+    since: Instant,
+    done: JoinHandle<Result<Vec<Verdict>, StoreError>>,
+}
+
+/// A batch of asks that is not answered in full yet.
+struct OpenBatch {
+    answers: Vec<Option<Answered>>,
+    missing: usize,
+    reply: oneshot::Sender<Vec<Answered>>,
+}
+
+impl Handler {
+    pub(crate) fn new(shared: Arc<Shared>, epoch: Epoch) -> Self {
+        Self {
+            shared,
+            epoch,
+            waiting: VecDeque::new(),
+            staged: Staged::default(),
+            under_way: None,
+            open: BTreeMap::new(),
+            next_batch: 0,
+        }
+    }
+
+    /// Works until the door is closed and everything taken in is answered.
+    pub(crate) async fn run(mut self, mut inbox: mpsc::Receiver<Batch>) {
+        let mut closed = false;
+        loop {
+            let group_max = self.shared.settings.group_max;
+            let room = self.waiting.len() + self.staged.len() < group_max;
+            let committing = self.under_way.is_some();
+            if closed && !committing && self.waiting.is_empty() && self.staged.is_empty() {
+                return;
+            }
+            tokio::select! {
+                biased;
+                done = committed(&mut self.under_way), if committing => self.settle(done).await,
+                batch = inbox.recv(), if room && !closed => match batch {
+                    Some(batch) => {
+                        self.take_in(batch);
+                        while self.waiting.len() + self.staged.len() < group_max
+                            && let Ok(batch) = inbox.try_recv()
+                        {
+                            self.take_in(batch);
+                        }
+                    }
+                    None => closed = true,
+                },
+                else => {}
+            }
+            self.stage().await;
+            self.submit();
+        }
+    }
+
+    fn take_in(&mut self, batch: Batch) {
+        let number = self.next_batch;
+        self.next_batch += 1;
+        if batch.asks.is_empty() {
+            let _ = batch.reply.send(Vec::new());
+            return;
+        }
+        let missing = batch.asks.len();
+        let answers = std::iter::repeat_with(|| None).take(missing).collect();
+        self.open.insert(number, OpenBatch { answers, missing, reply: batch.reply });
+        self.waiting.extend(batch.asks.into_iter().enumerate().map(|(place, ask)| Ticket {
+            slot: Slot { batch: number, place },
+            ask,
+            tries: 0,
+        }));
+    }
+
+    /// Decides whatever waits.
+    async fn stage(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let loaded = self.load_missing().await;
+        let now = self.shared.now();
+        while let Some(ticket) = self.waiting.pop_front() {
+            let Some(id) = ticket.ask.run() else {
+                self.staged.start(ticket, now, &self.shared.settings.retention);
+                continue;
+            };
+            let found = match (self.tentative(id), &loaded) {
+                (Some(run), _) => Ok(run),
+                (None, Ok(loaded)) => loaded.get(&id).cloned().ok_or(EngineError::NotFound(id)),
+                (None, Err(error)) => Err(error.clone()),
+            };
+            match found {
+                Ok(run) => {
+                    self.staged.command(ticket, &run, now, &self.shared.settings.retention);
+                }
+                Err(error) => self.staged.fail(ticket, error),
+            }
+        }
+    }
+
+    /// The run as the groups that are not committed yet will leave it.
+    fn tentative(&self, id: RunId) -> Option<Arc<Run>> {
+        let under_way = || self.under_way.as_ref().and_then(|under_way| under_way.group.run(id));
+        self.staged.run(id).or_else(under_way)
+    }
+
+    async fn load_missing(&self) -> Result<HashMap<RunId, Arc<Run>>, EngineError> {
+        let mut wanted: Vec<RunId> = self
+            .waiting
+            .iter()
+            .filter_map(|ticket| ticket.ask.run())
+            .filter(|id| self.tentative(*id).is_none())
+            .collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        self.shared.runs(wanted).await
+    }
+
+    /// Hands the staged group to the store, unless one is still being committed.
+    fn submit(&mut self) {
+        if self.under_way.is_some() || self.staged.is_empty() {
+            return;
+        }
+        let mut group = std::mem::take(&mut self.staged);
+        let items = group.items(self.epoch);
+        let store = Arc::clone(&self.shared.store);
+        self.shared.metrics.group(items.items.len());
+        let done = tokio::spawn(async move {
+            // Answers without a write still wait for the group before, never for a commit of their own.
+            if items.items.is_empty() { Ok(Vec::new()) } else { store.commit(items).await }
+        });
+        self.under_way = Some(UnderWay { group, since: Instant::now(), done });
+    }
+
+    /// The store has answered for a group: let effects follow, answer, or decide again.
+    async fn settle(&mut self, done: Result<Vec<Verdict>, EngineError>) {
+        let Some(UnderWay { group, since, .. }) = self.under_way.take() else { return };
+        self.shared.metrics.committed(since.elapsed());
+        let all_stood = match done {
+            Ok(verdicts) => {
+                self.publish(&group, &verdicts).await;
+                self.answer_committed(group, &verdicts)
+            }
+            Err(error) => {
+                tracing::warn!(%error, asks = group.len(), "commit_failed");
+                for (ticket, _) in group.tickets {
+                    ticket.ask.run().into_iter().for_each(|id| self.shared.cache.forget(id));
+                    self.answer(ticket.slot, Err(error.clone()));
+                }
+                if matches!(error, EngineError::Stopped) {
+                    self.shared.lost_ownership();
+                }
+                false
+            }
+        };
+        if !all_stood {
+            // What was decided since rests on states that never came to be.
+            let staged = std::mem::take(&mut self.staged);
+            for ticket in staged.dissolve().collect::<Vec<_>>().into_iter().rev() {
+                self.waiting.push_front(ticket);
+            }
+        }
+    }
+
+    async fn publish(&self, group: &Staged, verdicts: &[Verdict]) {
+        let stored = group.writes.iter().zip(verdicts);
+        let stored = stored.filter(|(_, verdict)| **verdict == Verdict::Done);
+        self.shared.follow(stored.map(|(write, _)| write)).await;
+    }
+
+    /// Answers everybody whose write stands; `false` if some must be decided again.
+    fn answer_committed(&mut self, group: Staged, verdicts: &[Verdict]) -> bool {
+        let mut all_stood = true;
+        let mut again = Vec::new();
+        for (ticket, plan) in group.tickets {
+            let answer = match plan {
+                Plan::Failed(error) => Err(error),
+                Plan::Refused(refusal) => Err(EngineError::Refused(refusal)),
+                Plan::Unchanged(run) => Ok(Reply::Applied(run)),
+                Plan::Write(write) => match &verdicts[write] {
+                    Verdict::Done => Ok(done(&ticket.ask, &group.writes[write].run)),
+                    Verdict::Duplicate(holder) => repeated(&ticket.ask, holder),
+                    Verdict::TenantFull { open } => Err(full(&ticket.ask, *open)),
+                    Verdict::Stale => {
+                        all_stood = false;
+                        self.shared.cache.forget(group.writes[write].run.id());
+                        again.push(Ticket { tries: ticket.tries + 1, ..ticket });
+                        continue;
+                    }
+                },
+            };
+            self.answer(ticket.slot, answer);
+        }
+        for ticket in again.into_iter().rev() {
+            if ticket.tries < STALE_TRIES_MAX {
+                self.waiting.push_front(ticket);
+            } else {
+                let error = EngineError::Unavailable("the run kept changing".to_owned());
+                self.answer(ticket.slot, Err(error));
+            }
+        }
+        all_stood
+    }
+
+    fn answer(&mut self, slot: Slot, answer: Answered) {
+        let std::collections::btree_map::Entry::Occupied(mut batch) = self.open.entry(slot.batch)
+        else {
+            return;
+        };
+        let open = batch.get_mut();
+        open.answers[slot.place] = Some(answer);
+        open.missing -= 1;
+        if open.missing == 0 {
+            let OpenBatch { answers, reply, .. } = batch.remove();
+            // Whoever asked may have gone; what was committed stays committed.
+            let _ = reply.send(answers.into_iter().flatten().collect());
+        }
+    }
+}
+
+/// Resolves when the group under way is committed, or has failed.
+async fn committed(under_way: &mut Option<UnderWay>) -> Result<Vec<Verdict>, EngineError> {
+    let Some(under_way) = under_way else { return std::future::pending().await };
+    match (&mut under_way.done).await {
+        Ok(verdicts) => verdicts.map_err(EngineError::from),
+        Err(panic) => Err(EngineError::Broken(format!("the store's task ended: {panic}"))),
+    }
+}
+
+fn done(ask: &Ask, run: &Arc<Run>) -> Reply {
+    match ask {
+        Ask::Start(_) => Reply::Started(Arc::clone(run)),
+        Ask::Command { .. } | Ask::PutOff { .. } => Reply::Applied(Arc::clone(run)),
+    }
+}
+
+/// The same request again gets the same run; another request under the same key is refused.
+fn repeated(ask: &Ask, holder: &stepwell_store::KeyHolder) -> Answered {
+    let same = match ask {
+        Ask::Start(start) => start.key.is_some_and(|key| key.request_hash == holder.request_hash),
+        Ask::Command { .. } | Ask::PutOff { .. } => false,
+    };
+    if same { Ok(Reply::Repeated(holder.run)) } else { Err(EngineError::KeyReused { run: holder.run }) }
+}
+
+fn full(ask: &Ask, open: u32) -> EngineError {
+    let cap = match ask {
+        Ask::Start(start) => start.tenant_cap.unwrap_or(open),
+        Ask::Command { .. } | Ask::PutOff { .. } => open,
+    };
+    EngineError::TenantFull { open, cap }
+}
