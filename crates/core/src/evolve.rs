@@ -137,7 +137,8 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
         Entry::StepOperated { operation: OperationKind::Retry, .. } => start_over(step),
         // What came of these acts follows in entries of its own.
         Entry::StepOperated {
-            operation: OperationKind::Skip | OperationKind::MarkSucceeded, ..
+            operation: OperationKind::Skip | OperationKind::MarkSucceeded,
+            ..
         } => {}
         Entry::RunStarted
         | Entry::GateOpened { .. }
@@ -190,9 +191,11 @@ fn ask_again(
         Some(Lease { id: lease, attempt: step.attempt, expires_at, stage: LeaseStage::Recorded });
     step.wake_at = Some(wake_at);
     step.dispatched_at = Some(at);
-    step.poll = step
-        .poll
-        .map(|poll| PollState { count: poll.count.saturating_add(1), turn: PollTurn::Asked, ..poll });
+    step.poll = step.poll.map(|poll| PollState {
+        count: poll.count.saturating_add(1),
+        turn: PollTurn::Asked,
+        ..poll
+    });
 }
 
 fn reach(step: &mut Step, stage: LeaseStage) {

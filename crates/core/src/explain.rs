@@ -26,7 +26,8 @@ pub struct Wait {
     pub step: String,
     /// where it stands
     pub status: StepStatus,
-    /// the stored word: `worker`, `retry`, `poll`, `poll_answer`, `gate`, `steps`, `resume`, `run_retry`
+    /// the stored word: `start`, `steps`, `gate`, `resume`, `worker`, `poll`, `poll_answer`, `retry`
+    /// or `run_retry`
     pub waiting_for: &'static str,
     /// the same as a sentence
     pub reason: String,
@@ -44,6 +45,7 @@ impl Run {
     pub fn waiting_for(&self, step: StepIndex) -> Option<&'static str> {
         let state = &self.steps[step.position()];
         match state.status {
+            StepStatus::Waiting if self.status == RunStatus::Created => Some("start"),
             StepStatus::Waiting if self.waits_for_steps(step) => Some("steps"),
             StepStatus::Waiting => Some("gate"),
             StepStatus::Ready => Some("resume"),
@@ -64,7 +66,7 @@ impl Run {
     }
 
     fn waits_for_steps(&self, step: StepIndex) -> bool {
-        self.header.spec(step).after.iter().any(|before| !self.lets_pass(*before))
+        self.standing_before(step).iter().any(|before| !self.lets_pass(*before))
     }
 
     fn lets_pass(&self, before: StepIndex) -> bool {
@@ -99,6 +101,10 @@ fn summary(run: &Run, now: Timestamp) -> String {
         RunStatus::Cancelling => {
             format!("the run is being cancelled and waits for what is under way; {progress}")
         }
+        RunStatus::RetryWait if run.paused => format!(
+            "the run is paused; attempt {} of the whole run failed; resume it to go on",
+            run.attempt
+        ),
         RunStatus::RetryWait => format!(
             "attempt {} of the whole run failed; the next begins {}",
             run.attempt,
@@ -115,6 +121,7 @@ fn summary(run: &Run, now: Timestamp) -> String {
 fn wait(run: &Run, index: StepIndex, step: &Step, word: &'static str, now: Timestamp) -> Wait {
     let spec = run.header.spec(index);
     let (reason, advice) = match word {
+        "start" => ("waits for the start of the run".to_owned(), None),
         "steps" => (format!("waits for {}", before(run, index)), None),
         "gate" => {
             let gate = spec.gate.as_deref().unwrap_or_default();
@@ -160,8 +167,8 @@ fn retry(step: &Step) -> String {
 
 fn before(run: &Run, index: StepIndex) -> String {
     let specs = run.header.specs();
-    let names: Vec<String> = specs[index.position()]
-        .after
+    let names: Vec<String> = run
+        .standing_before(index)
         .iter()
         .filter(|before| !run.lets_pass(**before))
         .map(|before| format!("{:?}", specs[before.position()].id))

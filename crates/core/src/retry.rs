@@ -57,7 +57,9 @@ impl RetryPolicy {
                 let position = (attempt.max(1) - 1) as usize;
                 list.get(position).or(list.last()).copied().unwrap_or(Interval::from_millis(0))
             }
-            Delay::Exponential { first, factor, cap } => exponential(*first, *factor, *cap, attempt),
+            Delay::Exponential { first, factor, cap } => {
+                exponential(*first, *factor, *cap, attempt)
+            }
         };
         jittered(plain, self.jitter_percent, run, salt, attempt)
     }

@@ -1,5 +1,6 @@
 //! One durable execution of a graph of steps.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::definition::{CancelMode, Part, StepSpec, Workflow};
 use crate::id::{RunId, StepIndex, Tenant};
 use crate::lane::Lane;
-use crate::step::{Step, StepError, StepStatus};
+use crate::step::{SkipReason, Step, StepError, StepStatus};
 use crate::time::Timestamp;
 
 /// Where a run stands.
@@ -52,7 +53,9 @@ impl RunStatus {
     pub fn is_terminal(self) -> bool {
         match self {
             Self::Succeeded | Self::Failed | Self::Cancelled => true,
-            Self::Created | Self::Ready | Self::Running | Self::RetryWait | Self::Cancelling => false,
+            Self::Created | Self::Ready | Self::Running | Self::RetryWait | Self::Cancelling => {
+                false
+            }
         }
     }
 
@@ -235,6 +238,33 @@ impl Run {
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
         self.steps.iter().filter_map(|step| step.wake_at).chain(self.retry_at).min()
+    }
+
+    /// The steps that must let `step` pass before it may start.
+    ///
+    /// A person, or an earlier run, may have settled a step before its turn. Such a step holds
+    /// nobody back, but what stands before it still does: skipping the second of three steps does
+    /// not let the third overtake the first.
+    #[must_use]
+    pub fn standing_before(&self, step: StepIndex) -> Cow<'_, [StepIndex]> {
+        let settled_early = |step: &StepIndex| {
+            let step = &self.steps[step.position()];
+            let settled =
+                step.status == StepStatus::Succeeded || step.skip == Some(SkipReason::Operator);
+            settled && step.attempt == 0
+        };
+        let direct = &self.header.spec(step).after;
+        if !direct.iter().any(settled_early) {
+            return Cow::Borrowed(direct);
+        }
+        let mut found = BTreeSet::new();
+        let mut to_visit = direct.clone();
+        while let Some(before) = to_visit.pop() {
+            if found.insert(before) && settled_early(&before) {
+                to_visit.extend(&self.header.spec(before).after);
+            }
+        }
+        Cow::Owned(found.into_iter().collect())
     }
 
     /// Indices of its steps with the steps.

@@ -58,7 +58,9 @@ impl StepStatus {
     #[must_use]
     pub fn is_terminal(self) -> bool {
         match self {
-            Self::Succeeded | Self::Failed | Self::TimedOut | Self::Cancelled | Self::Skipped => true,
+            Self::Succeeded | Self::Failed | Self::TimedOut | Self::Cancelled | Self::Skipped => {
+                true
+            }
             Self::Waiting
             | Self::Ready
             | Self::Dispatched

@@ -83,9 +83,7 @@ pub const STEP_ARROWS: &[Arrow<StepStatus>] = {
 
 /// Every arrow of a run.
 pub const RUN_ARROWS: &[Arrow<RunStatus>] = {
-    use RunStatus::{
-        Cancelled, Cancelling, Created, Failed, Ready, RetryWait, Running, Succeeded,
-    };
+    use RunStatus::{Cancelled, Cancelling, Created, Failed, Ready, RetryWait, Running, Succeeded};
     &[
         run(Created, "run_started", Ready),
         run(Ready, "step_dispatched", Running),

@@ -64,7 +64,10 @@ mod tests {
     // UTC RFC 3339 with Z.
     #[test]
     fn a_moment_is_shown_in_utc_with_a_z() {
-        assert_eq!(Timestamp::from_millis(1_741_564_800_123).to_string(), "2025-03-10T00:00:00.123Z");
+        assert_eq!(
+            Timestamp::from_millis(1_741_564_800_123).to_string(),
+            "2025-03-10T00:00:00.123Z"
+        );
     }
 
     #[test]

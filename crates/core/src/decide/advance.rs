@@ -54,15 +54,14 @@ impl Draft<'_, '_> {
     fn readiness(&self, step: StepIndex) -> Readiness {
         let spec = self.spec(step);
         let mut readiness = Readiness::Startable;
-        for before in &spec.after {
+        for before in self.run.standing_before(step).iter() {
             match self.readiness_after(*before) {
                 Readiness::Startable => {}
                 Readiness::NotYet => readiness = Readiness::NotYet,
                 Readiness::Never => return Readiness::Never,
             }
         }
-        let gate_is_open =
-            spec.gate.as_ref().is_none_or(|gate| self.run.gates_open.contains(gate));
+        let gate_is_open = spec.gate.as_ref().is_none_or(|gate| self.run.gates_open.contains(gate));
         if gate_is_open { readiness } else { Readiness::NotYet }
     }
 
@@ -71,9 +70,7 @@ impl Draft<'_, '_> {
         match step.status {
             StepStatus::Succeeded => Readiness::Startable,
             StepStatus::Skipped if step.skip == Some(SkipReason::Operator) => Readiness::Startable,
-            StepStatus::Failed | StepStatus::TimedOut
-                if self.spec(before).continue_on_failure =>
-            {
+            StepStatus::Failed | StepStatus::TimedOut if self.spec(before).continue_on_failure => {
                 Readiness::Startable
             }
             StepStatus::Failed

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::draft::Draft;
+use crate::command::StepRef;
 use crate::entry::Entry;
 use crate::id::StepIndex;
 use crate::refusal::Refusal;
@@ -20,7 +21,11 @@ pub(super) fn start(
     }
     draft.push(Entry::RunStarted);
     for (step, result) in carried {
-        draft.push(Entry::StepCarried { step: *step, result: Arc::new(result.clone()) });
+        let step = draft.find(&StepRef::Index(*step))?;
+        // A person may have settled it before the start, and what has ended never changes.
+        if !draft.step(step).status.is_terminal() {
+            draft.push(Entry::StepCarried { step, result: Arc::new(result.clone()) });
+        }
     }
     draft.advance();
     Ok(())
