@@ -174,7 +174,7 @@ async fn send(shared: &Shared, sender: &Sender, row: &OutboxMessage) -> OutboxSe
         id: &format!("msg_{id}"),
         timestamp_s: shared.clock.now_ms() / 1000,
         body: &Bytes::from(row.message.body.clone()),
-        secret: &sender.secret,
+        secrets: &[&sender.secret],
     };
     let error = match sender.egress.post_signed(&row.message.destination, webhook).await {
         Ok(_) => return OutboxSettlement::Sent { id },
