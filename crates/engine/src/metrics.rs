@@ -1,8 +1,7 @@
 //! What an operator wants to see of an engine: how long steps take, how often they are tried again,
 //! how much is committed at once (D-062).
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -37,7 +36,8 @@ pub struct Metrics {
     runs_started: Counter,
     group_size: Histogram,
     commit_seconds: Histogram,
-    groups: Arc<AtomicU64>,
+    /// how many groups had 0, 1, 2 … items
+    group_sizes: Arc<Mutex<Vec<u64>>>,
 }
 
 impl Metrics {
@@ -52,7 +52,7 @@ impl Metrics {
             runs_started: Counter::default(),
             group_size: Histogram::new(exponential_buckets(1.0, 2.0, 11)),
             commit_seconds: Histogram::new(exponential_buckets(0.000_1, 2.0, 16)),
-            groups: Arc::default(),
+            group_sizes: Arc::default(),
         }
     }
 
@@ -90,8 +90,27 @@ impl Metrics {
     pub(crate) fn group(&self, items: usize) {
         if items > 0 {
             self.group_size.observe(items as f64);
-            self.groups.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let mut sizes = self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner);
+            if sizes.len() <= items {
+                sizes.resize(items + 1, 0);
+            }
+            sizes[items] += 1;
         }
+    }
+
+    /// The size that half of all commit groups did not exceed; 0 before the first.
+    #[must_use]
+    pub fn group_size_median(&self) -> usize {
+        let sizes = self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let half = sizes.iter().sum::<u64>().div_ceil(2);
+        let mut seen = 0;
+        for (size, count) in sizes.iter().enumerate() {
+            seen += count;
+            if seen >= half {
+                return size;
+            }
+        }
+        0
     }
 
     pub(crate) fn committed(&self, took: Duration) {
