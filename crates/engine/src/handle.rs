@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
-use stepwell_store::{Epoch, StoreError, Verdict};
+use stepwell_store::{StoreError, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -25,7 +25,6 @@ const STALE_TRIES_MAX: u32 = 5;
 /// Decides and commits.
 pub(crate) struct Handler {
     shared: Arc<Shared>,
-    epoch: Epoch,
     waiting: VecDeque<Ticket>,
     staged: Staged,
     under_way: Option<UnderWay>,
@@ -48,10 +47,9 @@ struct OpenBatch {
 }
 
 impl Handler {
-    pub(crate) fn new(shared: Arc<Shared>, epoch: Epoch) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
         Self {
             shared,
-            epoch,
             waiting: VecDeque::new(),
             staged: Staged::default(),
             under_way: None,
@@ -158,7 +156,7 @@ impl Handler {
             return;
         }
         let mut group = std::mem::take(&mut self.staged);
-        let items = group.items(self.epoch);
+        let items = group.items(self.shared.epoch());
         let store = Arc::clone(&self.shared.store);
         self.shared.metrics.group(items.items.len());
         let done = tokio::spawn(async move {

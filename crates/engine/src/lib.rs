@@ -25,7 +25,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use stepwell_connectors::bus::{Bus, DeliveryTag};
+use stepwell_connectors::bus::Bus;
 use stepwell_connectors::clock::Clock;
 use stepwell_connectors::egress::Egress;
 use stepwell_core::command::Command;
@@ -42,7 +42,7 @@ pub use intake::{Answered, Ask, Reply, Start};
 pub use metrics::Metrics;
 pub use settings::{Retention, Settings};
 pub use shared::Change;
-pub use take::{Take, Taken};
+pub use take::{Held, NotHeld, Take, Taken};
 
 use intake::Intake;
 use shared::Shared;
@@ -80,11 +80,11 @@ impl Engine {
         let Parts { store, bus, clock, egress, webhook_secret, settings } = parts;
         let epoch = store.open_epoch(instance).await?;
         let (sender, inbox) = mpsc::channel(settings.intake_max);
-        let shared = Arc::new(Shared::new(store, bus, clock, settings));
+        let shared = Arc::new(Shared::new(store, bus, clock, settings, epoch));
         refill::recover(&shared).await?;
         let intake = Intake::new(sender);
         let outside = Arc::new(relay::Sender { egress, secret: webhook_secret });
-        let handler = handle::Handler::new(Arc::clone(&shared), epoch);
+        let handler = handle::Handler::new(Arc::clone(&shared));
         let tasks = vec![
             tokio::spawn(timers::timers(Arc::clone(&shared), intake.clone())),
             tokio::spawn(refill::refill(Arc::clone(&shared))),
@@ -153,12 +153,16 @@ impl Engine {
         }
     }
 
-    /// Keeps a delivery longer; `false` if it is no longer the worker's.
+    /// Keeps deliveries longer; `false` for each that is no longer the worker's.
     ///
     /// # Errors
-    /// When the bus is away.
-    pub async fn extend(&self, tag: DeliveryTag, visibility: Duration) -> Result<bool, EngineError> {
-        self.shared.extend(tag, visibility).await
+    /// When the bus or the store is away.
+    pub async fn extend(
+        &self,
+        held: Vec<Held>,
+        visibility: Duration,
+    ) -> Result<Vec<bool>, EngineError> {
+        self.shared.extend(held, visibility).await
     }
 
     /// Gives deliveries back, each to be handed out again after a delay; `false` for each that was
@@ -168,9 +172,9 @@ impl Engine {
     /// When the bus is away.
     pub async fn give_back(
         &self,
-        tags: Vec<(DeliveryTag, Duration)>,
+        held: Vec<(Held, Duration)>,
     ) -> Result<Vec<bool>, EngineError> {
-        self.shared.give_back(tags).await
+        self.shared.give_back(held).await
     }
 
     /// A run as it was last committed.

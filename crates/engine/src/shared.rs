@@ -9,7 +9,7 @@ use stepwell_connectors::clock::Clock;
 use stepwell_core::id::RunId;
 use stepwell_core::run::{Run, RunStatus};
 use stepwell_core::time::Timestamp;
-use stepwell_store::Store;
+use stepwell_store::{Epoch, Store};
 use tokio::sync::{Notify, broadcast, watch};
 
 use crate::cache::Cache;
@@ -45,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) outbox: Notify,
     pub(crate) stopping: watch::Sender<bool>,
     fenced: AtomicBool,
+    epoch: Epoch,
 }
 
 impl Shared {
@@ -53,6 +54,7 @@ impl Shared {
         bus: Arc<dyn Bus>,
         clock: Arc<dyn Clock>,
         settings: Settings,
+        epoch: Epoch,
     ) -> Self {
         Self {
             cache: Cache::new(settings.cached_runs_max, settings.cached_bytes_max),
@@ -67,7 +69,13 @@ impl Shared {
             bus,
             clock,
             settings,
+            epoch,
         }
+    }
+
+    /// The right to write that this engine took at its start.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -1,5 +1,7 @@
 //! Hands directives to workers: lease some, extend, give back.
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,11 +32,55 @@ pub struct Take<'a> {
     pub visibility: Duration,
 }
 
+/// Names a directive in the hands of a worker: what extends it or gives it back. Travels as text.
+///
+/// It names the process that handed it out, because delivery tags begin anew with each, and the
+/// lease, because that is what outlives a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    epoch: u64,
+    tag: DeliveryTag,
+    run: RunId,
+    step: StepIndex,
+    lease: LeaseId,
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (run, lease) = (self.run.0.simple(), self.lease.0.simple());
+        write!(f, "{:x}.{:x}.{run}.{}.{lease}", self.epoch, self.tag.0, self.step.0)
+    }
+}
+
+impl FromStr for Held {
+    type Err = NotHeld;
+
+    fn from_str(text: &str) -> Result<Self, NotHeld> {
+        let mut parts = text.split('.');
+        let mut next = || parts.next().ok_or(NotHeld);
+        let epoch = u64::from_str_radix(next()?, 16).map_err(|_| NotHeld)?;
+        let tag = u64::from_str_radix(next()?, 16).map_err(|_| NotHeld)?;
+        let run = Uuid::try_parse(next()?).map_err(|_| NotHeld)?;
+        let step = next()?.parse().map_err(|_| NotHeld)?;
+        let lease = Uuid::try_parse(next()?).map_err(|_| NotHeld)?;
+        if parts.next().is_some() {
+            return Err(NotHeld);
+        }
+        let (run, lease) = (RunId(run), LeaseId(lease));
+        Ok(Self { epoch, tag: DeliveryTag(tag), run, step: StepIndex(step), lease })
+    }
+}
+
+/// A text that names no delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is not a delivery; send back the `delivery` of the lease unchanged")]
+pub struct NotHeld;
+
 /// A directive in the hands of a worker.
 #[derive(Clone, Debug)]
 pub struct Taken {
-    /// extends or gives back this delivery
-    pub tag: DeliveryTag,
+    /// extends it or gives it back
+    pub held: Held,
     /// the run, as it was committed
     pub run: Arc<Run>,
     /// what to report on
@@ -71,7 +117,13 @@ impl Shared {
                 .and_then(|run| Some((Arc::clone(run), in_force(run, &delivery)?)));
             match current {
                 Some((run, directive)) => taken.push(Taken {
-                    tag: delivery.tag,
+                    held: Held {
+                        epoch: self.epoch().0,
+                        tag: delivery.tag,
+                        run: run.id(),
+                        step: directive.step,
+                        lease: directive.lease,
+                    },
                     run,
                     directive,
                     deliveries: delivery.deliveries,
@@ -86,24 +138,47 @@ impl Shared {
         Ok(taken)
     }
 
-    /// Keeps a delivery longer; `false` if it is no longer the worker's.
+    /// Keeps deliveries longer; `false` for each that is no longer the worker's.
+    ///
+    /// After a restart the bus knows none of the deliveries from before. A worker that still holds
+    /// the lease in force may go on all the same: its result will count.
     pub(crate) async fn extend(
         &self,
-        tag: DeliveryTag,
+        held: Vec<Held>,
         visibility: Duration,
-    ) -> Result<bool, EngineError> {
-        Ok(self.bus.extend(tag, visibility).await? == Settled::Done)
+    ) -> Result<Vec<bool>, EngineError> {
+        let mut kept = Vec::with_capacity(held.len());
+        for one in &held {
+            let current = one.epoch == self.epoch().0;
+            kept.push(current && self.bus.extend(one.tag, visibility).await? == Settled::Done);
+        }
+        if kept.iter().all(|kept| *kept) {
+            return Ok(kept);
+        }
+        let runs = self.runs(held.iter().map(|one| one.run).collect()).await?;
+        let in_force = |one: &Held| {
+            let step = runs.get(&one.run)?.steps.get(one.step.position())?;
+            Some(step.lease?.id == one.lease)
+        };
+        Ok(held.iter().zip(kept).map(|(one, kept)| kept || in_force(one) == Some(true)).collect())
     }
 
     /// Gives deliveries back; `false` for each that was no longer the worker's.
     pub(crate) async fn give_back(
         &self,
-        tags: Vec<(DeliveryTag, Duration)>,
+        held: Vec<(Held, Duration)>,
     ) -> Result<Vec<bool>, EngineError> {
-        let settlements =
-            tags.into_iter().map(|(tag, delay)| (tag, Settlement::Abandon { delay })).collect();
-        let answers = self.bus.settle(settlements).await;
-        answers.into_iter().map(|answer| Ok(answer? == Settled::Done)).collect()
+        let mut given = Vec::with_capacity(held.len());
+        for (one, delay) in held {
+            if one.epoch != self.epoch().0 {
+                given.push(false);
+                continue;
+            }
+            let settlement = vec![(one.tag, Settlement::Abandon { delay })];
+            let answer = self.bus.settle(settlement).await.pop();
+            given.push(answer.transpose()? == Some(Settled::Done));
+        }
+        Ok(given)
     }
 }
 
