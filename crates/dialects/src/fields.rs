@@ -52,10 +52,22 @@ pub struct Field<'n, T> {
     report: &'n Report,
 }
 
+// Deriving it would ask the node to be `Clone` too, and only the reference to it is copied.
+impl<T> Clone for Field<'_, T> {
+    fn clone(&self) -> Self {
+        Self { node: self.node, path: self.path.clone(), report: self.report }
+    }
+}
+
 impl<'n, T: Tree> Field<'n, T> {
     /// The whole input, with the report that its problems go to.
     pub fn root(node: &'n T, report: &'n Report) -> Self {
         Self { node, path: String::new(), report }
+    }
+
+    /// The value itself.
+    pub fn node(&self) -> &'n T {
+        self.node
     }
 
     /// The path of the value, such as `steps[2].retry`.
@@ -148,12 +160,7 @@ impl<'n, T: Tree> Field<'n, T> {
     /// The value as a list.
     pub fn items(&self) -> Option<Vec<Field<'n, T>>> {
         let items = self.expect("a list", self.node.as_items())?;
-        let field = |(index, node)| Field {
-            node,
-            path: index_path(&self.path, index),
-            report: self.report,
-        };
-        Some(items.iter().enumerate().map(field).collect())
+        Some(items.iter().enumerate().map(|(index, node)| self.item(index, node)).collect())
     }
 
     /// The value as an object whose keys the author may choose.
@@ -171,6 +178,45 @@ impl<'n, T: Tree> Field<'n, T> {
     /// The value as JSON, whatever it is.
     pub fn json(&self) -> Value {
         self.node.to_json()
+    }
+
+    /// The texts and numbers inside the value, however deep, each at its own path.
+    pub fn leaves(&self) -> Vec<Field<'n, T>> {
+        let inner = self.inner();
+        if inner.is_empty() {
+            return vec![self.clone()];
+        }
+        inner.iter().flat_map(Field::leaves).collect()
+    }
+
+    /// The value at a JSON pointer into this one, or the nearest value on the way that exists.
+    pub fn nearest(&self, pointer: &str) -> Field<'n, T> {
+        let mut field = self.clone();
+        for key in pointer.split('/').skip(1) {
+            let key = key.replace("~1", "/").replace("~0", "~");
+            let index = key.parse::<usize>().ok();
+            let item = index.and_then(|index| Some((index, field.node.as_items()?.get(index)?)));
+            field = match (item, field.node.get(&key)) {
+                (Some((index, node)), _) => field.item(index, node),
+                (None, Some(node)) => field.child(&key, node),
+                (None, None) => break,
+            };
+        }
+        field
+    }
+
+    /// What a list or an object holds; nothing for any other value.
+    fn inner(&self) -> Vec<Field<'n, T>> {
+        let items = self.node.as_items().unwrap_or_default().iter().enumerate();
+        let entries = self.node.as_entries().unwrap_or_default().into_iter();
+        items
+            .map(|(index, node)| self.item(index, node))
+            .chain(entries.map(|(key, node)| self.child(key, node)))
+            .collect()
+    }
+
+    fn item(&self, index: usize, node: &'n T) -> Field<'n, T> {
+        Field { node, path: index_path(&self.path, index), report: self.report }
     }
 
     fn child(&self, key: &str, node: &'n T) -> Field<'n, T> {

@@ -1,0 +1,142 @@
+//! Placeholders in a document: which names they may use.
+//!
+//! Whether a name exists can be known ahead of time only if the document says what a run is given.
+//! So names are judged strictly as soon as `input_schema` lists properties, and otherwise only
+//! those that begin with `_`, which are the system's own.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use stepwell_core::template::{self, is_known, near};
+
+use super::graph;
+use super::step::Draft;
+use crate::fields::Field;
+use crate::problem::{Problem, quoted};
+use crate::yaml::Node;
+
+/// The variables that the system provides to the steps of a workflow.
+pub const SPECIALS: [&str; 8] = [
+    "_job_id",
+    "_tenant_id",
+    "_correlation_id",
+    "_input_ref",
+    "_output_ref",
+    "_workspace_ref",
+    "_doc_id",
+    "_request_type",
+];
+
+/// Keywords beside `properties` that may let in further names.
+const OPENING: [&str; 8] = [
+    "$ref",
+    "$dynamicRef",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "if",
+    "patternProperties",
+    "dependentSchemas",
+];
+
+/// The names of what a run is given, if the schema says it.
+pub(super) fn input_names(schema: Option<&Value>) -> Option<BTreeSet<String>> {
+    let schema = schema?.as_object()?;
+    let properties = schema.get("properties")?.as_object()?;
+    let is_open = OPENING.iter().any(|keyword| schema.contains_key(*keyword));
+    (!is_open).then(|| properties.keys().cloned().collect())
+}
+
+/// Reports every placeholder of the main steps that no value can be found for.
+pub(super) fn check_steps(drafts: &[Draft<'_>], input: Option<&BTreeSet<String>>) {
+    for (index, draft) in drafts.iter().enumerate() {
+        if draft.templates.is_empty() {
+            continue;
+        }
+        let before = graph::before(drafts, index);
+        let known = input.map(|input| {
+            let outputs = before.iter().flat_map(|&step| drafts[step].spec.outputs.keys());
+            input.iter().chain(outputs).map(String::as_str).collect()
+        });
+        let later = drafts.iter().enumerate().filter(|(step, _)| !before.contains(step));
+        let later = later.map(|(_, draft)| draft).collect::<Vec<_>>();
+        check(&draft.templates, known.as_ref(), &later);
+    }
+}
+
+/// Reports every placeholder of a compensation that no value can be found for.
+///
+/// It is given the run's input and whatever the steps had set when it started; which of them had,
+/// nobody knows ahead of time.
+pub(super) fn check_compensation(
+    drafts: &[Draft<'_>],
+    steps: &[Draft<'_>],
+    input: Option<&BTreeSet<String>>,
+) {
+    let mut known: Option<BTreeSet<&str>> = input.map(|input| {
+        let outputs = steps.iter().flat_map(|draft| draft.spec.outputs.keys());
+        input.iter().chain(outputs).map(String::as_str).collect()
+    });
+    for draft in drafts {
+        check(&draft.templates, known.as_ref(), &[]);
+        if let Some(known) = &mut known {
+            known.extend(draft.spec.outputs.keys().map(String::as_str));
+        }
+    }
+}
+
+fn check(templates: &[Field<'_, Node>], known: Option<&BTreeSet<&str>>, later: &[&Draft<'_>]) {
+    for field in templates {
+        let names = match template::variables(&field.json()) {
+            Ok(names) => names,
+            Err(error) => {
+                field.report(field.problem("bad_template", error.fault.to_string()));
+                continue;
+            }
+        };
+        for name in names {
+            if let Some(problem) = problem(field, &name, known, later) {
+                field.report(problem);
+            }
+        }
+    }
+}
+
+fn problem(
+    field: &Field<'_, Node>,
+    name: &str,
+    known: Option<&BTreeSet<&str>>,
+    later: &[&Draft<'_>],
+) -> Option<Problem> {
+    let problem =
+        || field.problem("unknown_variable", format!("there is no variable {}", quoted(name)));
+    if name.starts_with('_') {
+        let unknown = !is_known(name, SPECIALS);
+        return unknown.then(|| suggest(problem(), name, &SPECIALS.into_iter().collect()));
+    }
+    let known = known?;
+    if is_known(name, known.iter().copied()) {
+        return None;
+    }
+    let sets_it =
+        |draft: &&&Draft<'_>| is_known(name, draft.spec.outputs.keys().map(String::as_str));
+    if let Some(draft) = later.iter().find(sets_it) {
+        let id = quoted(&draft.spec.id);
+        let message = format!("{} is set by step {id}, which is not before this one", quoted(name));
+        let help = format!("add {id} to this step's after");
+        return Some(field.problem("unknown_variable", message).help(help));
+    }
+    Some(suggest(problem(), name, known))
+}
+
+fn suggest(problem: Problem, name: &str, known: &BTreeSet<&str>) -> Problem {
+    const SHOWN_MAX: usize = 20;
+    match near(name, known.iter().copied()) {
+        Some(near) => problem.did_you_mean(Some(near)),
+        None if known.is_empty() => problem.help("list it in the properties of input_schema"),
+        None => {
+            let shown: Vec<&str> = known.iter().copied().take(SHOWN_MAX).collect();
+            problem.help(format!("known here are {}", shown.join(", ")))
+        }
+    }
+}
