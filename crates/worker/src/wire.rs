@@ -1,0 +1,162 @@
+//! What travels between a worker and the server, field by field as `docs/workers.md` names them.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// An order to make one attempt of one step.
+///
+/// The same attempt may be delivered more than once: whoever must not act twice remembers the
+/// [`Attempt`] it has acted on (D-034).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Directive {
+    /// which attempt, and the right to report on it
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// the workflow
+    pub protocol_id: String,
+    /// what kind of work it is
+    pub step_type: String,
+    /// what to work on
+    #[serde(default)]
+    pub payload: Value,
+    /// ties it to what the requester knows
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    /// every other field, as it came
+    #[serde(flatten)]
+    pub more: Map<String, Value>,
+}
+
+/// Names one attempt of one step, and proves the right to report on it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Attempt {
+    /// the job
+    #[serde(rename = "jobId")]
+    pub job_id: String,
+    /// the step of the job
+    #[serde(rename = "stepId")]
+    pub step_id: String,
+    /// whom the job belongs to
+    pub tenant_id: String,
+    /// counted from 1
+    pub attempt_no: u32,
+    /// never reused
+    pub lease_id: String,
+}
+
+/// A directive in this worker's hands.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Leased {
+    /// extends or gives back this delivery
+    pub delivery: String,
+    /// how often it was handed out, this time included
+    #[serde(default)]
+    pub deliveries: u32,
+    /// the order
+    pub directive: Directive,
+}
+
+/// What came of an attempt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// which
+    #[serde(flatten)]
+    pub attempt: Attempt,
+    /// how it ended
+    pub status: Status,
+    /// what the work produced
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// why it did not succeed
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Failure>,
+    /// seconds to rest, at least, before another attempt
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after: Option<u64>,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Status {
+    /// done
+    Succeeded,
+    /// not done, and another attempt would not help
+    FailedFinal,
+    /// not done, but another attempt may help
+    FailedRetryable,
+    /// accepted, but not finished: ask again
+    Incomplete,
+}
+
+/// Why an attempt did not succeed. Short, and free of personal data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// a stable word
+    pub code: String,
+    /// a sentence
+    pub message: String,
+}
+
+/// What the server made of an ack or a report.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Answer {
+    /// it counted
+    #[serde(default)]
+    pub applied: bool,
+    /// why it did not
+    #[serde(default, alias = "detail")]
+    pub reason: Option<String>,
+}
+
+/// What became of the wish to keep or to give back a delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// as wished
+    Ok,
+    /// it is no longer this worker's
+    Lost,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn directive() -> Value {
+        json!({
+            "jobId": "j", "stepId": "s", "tenant_id": "t", "attempt_no": 2, "lease_id": "l",
+            "protocol_id": "p", "step_type": "OCR", "payload": {"a": 1}, "input_ref": "in",
+            "callback_urls": {"ack": "http://a", "result": "http://r"},
+        })
+    }
+
+    #[test]
+    fn a_directive_is_handed_on_with_fields_that_this_worker_does_not_know() {
+        let read: Directive = serde_json::from_value(directive()).unwrap();
+        assert_eq!(read.attempt.attempt_no, 2);
+        assert_eq!(read.more["input_ref"], "in");
+        assert_eq!(serde_json::to_value(&read).unwrap(), directive());
+    }
+
+    // D-036, X-137: a report names job, step, tenant, attempt, lease and one of the status words.
+    #[test]
+    fn a_report_names_its_attempt_and_its_status() {
+        let read: Directive = serde_json::from_value(directive()).unwrap();
+        let report = Report {
+            attempt: read.attempt,
+            status: Status::FailedRetryable,
+            result: None,
+            error: Some(Failure { code: "busy".to_owned(), message: "try later".to_owned() }),
+            retry_after: Some(3),
+        };
+        let expected = json!({
+            "jobId": "j", "stepId": "s", "tenant_id": "t", "attempt_no": 2, "lease_id": "l",
+            "status": "FAILED_RETRYABLE", "error": {"code": "busy", "message": "try later"},
+            "retry_after": 3,
+        });
+        assert_eq!(serde_json::to_value(&report).unwrap(), expected);
+    }
+}
