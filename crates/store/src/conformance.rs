@@ -1,0 +1,1 @@
+//! The promises of the contract, as cases that every store passes.

@@ -6,7 +6,9 @@ use std::error::Error;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Another process or instance has taken the store over; stop deciding.
-    #[error("this instance no longer owns the store: its epoch is {mine}, the store is at {current}")]
+    #[error(
+        "this instance no longer owns the store: its epoch is {mine}, the store is at {current}"
+    )]
     Fenced {
         /// the epoch of the caller
         mine: u64,
@@ -37,4 +39,24 @@ pub enum StoreError {
         #[source]
         source: Option<Box<dyn Error + Send + Sync>>,
     },
+}
+
+impl StoreError {
+    /// The store cannot do it now; no cause beyond the words.
+    pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
+        Self::Unavailable { reason: reason.into(), source: None }
+    }
+
+    /// Something stored is not what we wrote.
+    pub(crate) fn broken(reason: impl Into<String>) -> Self {
+        Self::Broken { reason: reason.into(), source: None }
+    }
+
+    /// Something stored is not what we wrote, as `cause` says.
+    pub(crate) fn broken_by(
+        reason: impl Into<String>,
+        cause: impl Error + Send + Sync + 'static,
+    ) -> Self {
+        Self::Broken { reason: reason.into(), source: Some(Box::new(cause)) }
+    }
 }

@@ -54,7 +54,12 @@ pub trait Store: Send + Sync + 'static {
     fn due(&self, now: Timestamp, limit: usize) -> Answer<'_, Due>;
 
     /// Steps that are with the embedded bus, in the order they are handed out, after a key.
-    fn queued(&self, pool: String, after: Option<QueueKey>, limit: usize) -> Answer<'_, Vec<Queued>>;
+    fn queued(
+        &self,
+        pool: String,
+        after: Option<QueueKey>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Queued>>;
 
     /// Pools in which at least one step is queued.
     fn queued_pools(&self) -> Answer<'_, Vec<String>>;

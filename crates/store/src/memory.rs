@@ -1,0 +1,138 @@
+//! The reference store: plain maps behind one lock. Obviously right, deterministic, and not durable.
+//!
+//! It is the oracle of the conformance suite and the store of simulated worlds, so it prefers being
+//! easy to check over being fast: lists walk everything and filter.
+
+mod commit;
+mod store;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use stepwell_core::id::{RunId, StepIndex, Tenant};
+use stepwell_core::run::Run;
+use stepwell_core::time::Timestamp;
+
+use crate::error::StoreError;
+use crate::model::{
+    DeadLetter, Figures, Filter, KeyHash, KeyHolder, OutboxMessage, Record, StaleReport, Stub,
+    TokenRecord, WorkflowDocument,
+};
+
+/// A store that forgets everything when it is dropped.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    tables: Mutex<Tables>,
+}
+
+/// Everything that is stored.
+#[derive(Debug, Default)]
+struct Tables {
+    closed: bool,
+    epoch: u64,
+    runs: BTreeMap<RunId, RunEntry>,
+    keys: BTreeMap<(Tenant, KeyHash), KeyHolder>,
+    dead_letters: BTreeMap<i64, DeadLetter>,
+    dead_letters_ever: i64,
+    outbox: BTreeMap<i64, OutboxMessage>,
+    outbox_ever: i64,
+    /// in the order in which they were published
+    workflows: Vec<WorkflowDocument>,
+    tokens: BTreeMap<String, TokenRecord>,
+    secrets: BTreeMap<String, Vec<u8>>,
+    stubs: BTreeMap<RunId, Stub>,
+}
+
+/// A run with all that is deleted with it.
+#[derive(Debug)]
+struct RunEntry {
+    run: Arc<Run>,
+    /// may be earlier than the run's true moment, never later
+    wake_at: Option<Timestamp>,
+    expires_at: Option<Timestamp>,
+    history: Vec<Record>,
+    stale_reports: Vec<StaleReport>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn tables(&self) -> Result<MutexGuard<'_, Tables>, StoreError> {
+        let tables =
+            self.tables.lock().map_err(|_| StoreError::broken("a caller panicked mid-write"))?;
+        if tables.closed {
+            return Err(StoreError::unavailable("the store is closed"));
+        }
+        Ok(tables)
+    }
+}
+
+impl Tables {
+    /// Runs of a tenant that have not ended; compensations take no place under a cap.
+    fn open_runs(&self, tenant: &Tenant) -> u32 {
+        let open = self.runs.values().filter(|entry| {
+            entry.run.header.tenant == *tenant
+                && entry.run.header.parent.is_none()
+                && !entry.run.status.is_terminal()
+        });
+        u32::try_from(open.count()).unwrap_or(u32::MAX)
+    }
+
+    fn newest_workflow(&self, name: &str) -> Option<&WorkflowDocument> {
+        self.workflows.iter().rev().find(|document| document.name == name)
+    }
+
+    fn figures(&self) -> Figures {
+        let open = self.runs.values().filter(|entry| !entry.run.status.is_terminal()).count();
+        let unsettled =
+            self.dead_letters.values().filter(|letter| letter.settlement.is_none()).count();
+        Figures {
+            runs_open: open as u64,
+            dead_letters: unsettled as u64,
+            outbox: self.outbox.len() as u64,
+        }
+    }
+
+    /// Deletes one run and all that belongs to it, and leaves a stub.
+    fn delete(&mut self, run: RunId, deleted_at: Timestamp) {
+        let Some(entry) = self.runs.remove(&run) else { return };
+        self.keys.retain(|_, holder| holder.run != run);
+        self.dead_letters.retain(|_, letter| letter.run != run);
+        self.outbox.retain(|_, message| message.run != run);
+        let header = &entry.run.header;
+        let stub = Stub {
+            run,
+            tenant: header.tenant.clone(),
+            workflow: header.workflow.name.clone(),
+            status: entry.run.status,
+            ended_at: entry.run.ended_at.unwrap_or(entry.run.updated_at),
+            deleted_at,
+        };
+        self.stubs.insert(run, stub);
+    }
+}
+
+impl RunEntry {
+    /// Its steps that are with the embedded bus.
+    fn queued(&self) -> impl Iterator<Item = (StepIndex, crate::rows::QueueRow)> {
+        self.run.indexed().filter_map(|(index, _)| {
+            Some((index, crate::rows::QueueRow::encode(&self.run, index)?))
+        })
+    }
+
+    fn matches(&self, filter: &Filter) -> bool {
+        let header = &self.run.header;
+        filter.tenant.as_ref().is_none_or(|tenant| header.tenant == *tenant)
+            && filter.dialect.is_none_or(|dialect| header.dialect == dialect)
+            && (filter.statuses.is_empty() || filter.statuses.contains(&self.run.status))
+            && filter.workflow.as_ref().is_none_or(|name| header.workflow.name == *name)
+            && (filter.correlation_id.is_none() || header.correlation_id == filter.correlation_id)
+            && filter.created_from.is_none_or(|from| header.created_at >= from)
+            && filter.created_until.is_none_or(|until| header.created_at < until)
+            && (filter.with_compensations || header.parent.is_none())
+    }
+}

@@ -1,16 +1,18 @@
 //! What goes into a store and what comes out of it.
 
+mod stored;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use stepwell_core::definition::{CancelMode, Part, Workflow};
+use stepwell_core::definition::Part;
 use stepwell_core::id::{LeaseId, RunId, StepIndex, Tenant};
-use stepwell_core::run::{Dialect, Header, Parent, Routing, Run, RunStatus};
-use stepwell_core::step::{Step, StepError};
+use stepwell_core::run::{Dialect, Parent, Run, RunStatus};
+use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
 pub use stepwell_core::entry::Record;
+pub use stored::{StoredHeader, StoredRun};
 
 /// How often the store was taken over. Whoever holds a smaller one writes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,120 +131,6 @@ pub struct KeyHolder {
     pub created_at: Timestamp,
 }
 
-/// A run as it is stored: everything but the workflow itself, which the engine keeps compiled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoredRun {
-    /// name of its workflow
-    pub workflow: String,
-    /// version of its workflow
-    pub workflow_version: u32,
-    /// the part of the header that is stored with the run
-    pub header: StoredHeader,
-    /// decisions so far
-    pub version: u64,
-    /// where it stands
-    pub status: RunStatus,
-    /// attempts of the whole run
-    pub attempt: u32,
-    /// nothing new is dispatched
-    pub paused: bool,
-    /// how it is being stopped
-    pub cancel: Option<CancelMode>,
-    /// open gates
-    pub gates_open: std::collections::BTreeSet<String>,
-    /// in order
-    pub steps: Vec<Step>,
-    /// variables that results have set
-    pub outputs: Map<String, Value>,
-    /// when the next attempt of the whole run begins
-    pub retry_at: Option<Timestamp>,
-    /// why it failed
-    pub error: Option<StepError>,
-    /// when it last changed
-    pub updated_at: Timestamp,
-    /// first recorded attempt
-    pub started_at: Option<Timestamp>,
-    /// when it ended
-    pub ended_at: Option<Timestamp>,
-}
-
-/// The part of a run's header that is stored with the run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoredHeader {
-    /// its id
-    pub id: RunId,
-    /// whom it belongs to
-    pub tenant: Tenant,
-    /// how it was asked for
-    pub dialect: Dialect,
-    /// which sequence it follows
-    pub part: Part,
-    /// what it undoes
-    pub parent: Option<Parent>,
-    /// the ended run it took over from
-    pub resumes: Option<RunId>,
-    /// what it was given
-    pub input: Map<String, Value>,
-    /// template variables that begin with `_`
-    pub special: Map<String, Value>,
-    /// what only its dialect understands
-    pub context: Map<String, Value>,
-    /// lane and key
-    pub routing: Option<Routing>,
-    /// 0 … 10
-    pub priority: u8,
-    /// ties it to what its requester knows
-    pub correlation_id: Option<String>,
-    /// W3C trace context
-    pub traceparent: Option<String>,
-    /// who asked
-    pub actor: String,
-    /// when
-    pub created_at: Timestamp,
-}
-
-impl StoredRun {
-    /// The run, with its workflow put back in.
-    #[must_use]
-    pub fn with_workflow(self, workflow: Arc<Workflow>) -> Run {
-        let stored = self.header;
-        let header = Header {
-            id: stored.id,
-            tenant: stored.tenant,
-            dialect: stored.dialect,
-            workflow,
-            part: stored.part,
-            parent: stored.parent,
-            resumes: stored.resumes,
-            input: stored.input,
-            special: stored.special,
-            context: stored.context,
-            routing: stored.routing,
-            priority: stored.priority,
-            correlation_id: stored.correlation_id,
-            traceparent: stored.traceparent,
-            actor: stored.actor,
-            created_at: stored.created_at,
-        };
-        Run {
-            header: Arc::new(header),
-            version: self.version,
-            status: self.status,
-            attempt: self.attempt,
-            paused: self.paused,
-            cancel: self.cancel,
-            gates_open: self.gates_open,
-            steps: self.steps,
-            outputs: Arc::new(self.outputs),
-            retry_at: self.retry_at,
-            error: self.error.map(Arc::new),
-            updated_at: self.updated_at,
-            started_at: self.started_at,
-            ended_at: self.ended_at,
-        }
-    }
-}
-
 /// Runs whose moment has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Due {
@@ -268,9 +156,13 @@ pub struct QueueKey {
 pub struct Queued {
     /// its place in the order
     pub key: QueueKey,
-    /// the attempt in force
+    /// the lease in force
     pub lease: LeaseId,
-    /// its lane
+    /// its attempt
+    pub attempt: u32,
+    /// questions asked so far, if it is polling; 0 for the directive that started the attempt
+    pub poll: u32,
+    /// its lane; 0 for a run without routing
     pub lane: u8,
 }
 
@@ -287,6 +179,20 @@ pub struct NewWorkflow {
     pub created_at: Timestamp,
     /// by whom
     pub created_by: String,
+}
+
+impl NewWorkflow {
+    /// The document as it is stored under a version.
+    pub(crate) fn with_version(self, version: u32) -> WorkflowDocument {
+        WorkflowDocument {
+            name: self.name,
+            version,
+            request_type: self.request_type,
+            source: self.source,
+            created_at: self.created_at,
+            created_by: self.created_by,
+        }
+    }
 }
 
 /// A stored workflow.
@@ -377,6 +283,34 @@ pub struct RunSummary {
     pub ended_at: Option<Timestamp>,
 }
 
+impl RunSummary {
+    /// A run as it stands in a list.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        let header = &run.header;
+        Self {
+            id: header.id,
+            tenant: header.tenant.clone(),
+            dialect: header.dialect,
+            workflow: header.workflow.name.clone(),
+            workflow_version: header.workflow.version,
+            part: header.part.clone(),
+            parent: header.parent.clone(),
+            version: run.version,
+            status: run.status,
+            paused: run.paused,
+            attempt: run.attempt,
+            current_step: run.current_step().map(|step| header.spec(step).id.clone()),
+            correlation_id: header.correlation_id.clone(),
+            error: run.error.as_deref().cloned(),
+            created_at: header.created_at,
+            updated_at: run.updated_at,
+            started_at: run.started_at,
+            ended_at: run.ended_at,
+        }
+    }
+}
+
 /// A report that came too late or from the wrong attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StaleReport {
@@ -456,6 +390,13 @@ pub struct DeadLetterFilter {
     pub before: Option<i64>,
     /// at most this many; 0 means the store's own limit of 1,000
     pub limit: usize,
+}
+
+impl DeadLetterFilter {
+    /// The limit that was asked for, or the store's own.
+    pub(crate) fn limit_or_own(&self) -> usize {
+        if self.limit == 0 { 1_000 } else { self.limit }
+    }
 }
 
 /// A message to the outside, to be stored with the decision that wants it sent.

@@ -1,0 +1,9 @@
+-- One dead letter, if it also meets the rest of the filter.
+SELECT id, run_id, tenant, workflow, reason, step, error_code, error_message, at, settlement
+  FROM dead_letter
+ WHERE id = ?4 AND id < ?6
+   AND (?1 IS NULL OR tenant = ?1)
+   AND (?2 IS NULL OR workflow = ?2)
+   AND (?3 IS NULL OR run_id = ?3)
+   AND (?5 OR settled = 0)
+ LIMIT ?7

@@ -1,0 +1,5 @@
+-- Counts open runs of a tenant up or down, with the run that moved them.
+INSERT INTO tenant_load (tenant, open, compensations) VALUES (?1, ?2, ?3)
+    ON CONFLICT (tenant) DO UPDATE
+   SET open          = open + excluded.open,
+       compensations = compensations + excluded.compensations

@@ -1,0 +1,142 @@
+//! A group of decisions, all under one lock and therefore all at once.
+
+use stepwell_core::id::RunId;
+
+use super::{RunEntry, Tables};
+use crate::error::StoreError;
+use crate::model::{
+    Advance, Create, DeadLetter, Group, Item, KeyHolder, NewDeadLetter, NewMessage, OutboxMessage,
+    STALE_REPORTS_MAX, StaleReport, Verdict,
+};
+use crate::rows::moment_to_store;
+
+impl Tables {
+    pub(super) fn commit(&mut self, group: Group) -> Result<Vec<Verdict>, StoreError> {
+        if group.epoch.0 != self.epoch {
+            return Err(StoreError::Fenced { mine: group.epoch.0, current: self.epoch });
+        }
+        Ok(group.items.into_iter().map(|item| self.commit_item(item)).collect())
+    }
+
+    fn commit_item(&mut self, item: Item) -> Verdict {
+        match item {
+            Item::Create(create) => self.create(*create),
+            Item::Advance(advance) => self.advance(*advance),
+            Item::Reschedule { run, version, wake_at } => match self.runs.get_mut(&run) {
+                Some(entry) if entry.run.version == version => {
+                    entry.wake_at = wake_at;
+                    Verdict::Done
+                }
+                Some(_) | None => Verdict::Stale,
+            },
+            Item::Audit(report) => self.audit(report),
+        }
+    }
+
+    fn create(&mut self, create: Create) -> Verdict {
+        let header = &create.run.header;
+        // The key goes first: a repeated request gets its answer even from a tenant that is full.
+        let holder =
+            create.key.and_then(|key| self.keys.get(&(header.tenant.clone(), key.hash)).copied());
+        if let Some(holder) = holder {
+            return Verdict::Duplicate(holder);
+        }
+        if let Some(cap) = create.tenant_cap
+            && header.parent.is_none()
+            && !create.run.status.is_terminal()
+        {
+            let open = self.open_runs(&header.tenant);
+            if open >= cap {
+                return Verdict::TenantFull { open };
+            }
+        }
+        if self.runs.contains_key(&create.run.id()) {
+            return Verdict::Stale;
+        }
+        self.insert(create);
+        Verdict::Done
+    }
+
+    /// Inserts a run and the runs that its decision created. The cap is not asked for those: a
+    /// compensation must run, however busy its tenant is.
+    fn insert(&mut self, create: Create) {
+        let run = create.run;
+        let (id, ended) = (run.id(), run.status.is_terminal());
+        if let Some(key) = create.key {
+            let holder = KeyHolder {
+                run: id,
+                request_hash: key.request_hash,
+                created_at: run.header.created_at,
+            };
+            self.keys.insert((run.header.tenant.clone(), key.hash), holder);
+        }
+        let entry = RunEntry {
+            wake_at: moment_to_store(None, run.wake_at(), ended),
+            expires_at: create.expires_at.filter(|_| ended),
+            history: vec![create.record],
+            stale_reports: Vec::new(),
+            run,
+        };
+        self.runs.insert(id, entry);
+        self.follow(id, create.outbox, create.dead_letter);
+        for child in create.children {
+            self.insert(child);
+        }
+    }
+
+    fn advance(&mut self, advance: Advance) -> Verdict {
+        let id = advance.run.id();
+        let Some(entry) =
+            self.runs.get_mut(&id).filter(|entry| entry.run.version == advance.from_version)
+        else {
+            return Verdict::Stale;
+        };
+        let ended = advance.run.status.is_terminal();
+        entry.wake_at = moment_to_store(entry.wake_at, advance.run.wake_at(), ended);
+        entry.expires_at = advance.expires_at.filter(|_| ended);
+        entry.run = advance.run;
+        entry.history.extend(advance.records);
+        self.follow(id, advance.outbox, advance.dead_letter);
+        for child in advance.children {
+            self.insert(child);
+        }
+        Verdict::Done
+    }
+
+    /// Stores what follows a decision beside its run.
+    fn follow(&mut self, run: RunId, outbox: Vec<NewMessage>, letter: Option<NewDeadLetter>) {
+        for message in outbox {
+            self.outbox_ever += 1;
+            let id = self.outbox_ever;
+            self.outbox.insert(id, OutboxMessage { id, run, tries: 0, message });
+        }
+        if let Some(letter) = letter {
+            self.give_up(run, letter);
+        }
+    }
+
+    /// Stores a dead letter of a run.
+    pub(super) fn give_up(&mut self, run: RunId, letter: NewDeadLetter) {
+        let Some(entry) = self.runs.get(&run) else { return };
+        let header = &entry.run.header;
+        self.dead_letters_ever += 1;
+        let id = self.dead_letters_ever;
+        let letter = DeadLetter {
+            id,
+            run,
+            tenant: header.tenant.clone(),
+            workflow: header.workflow.name.clone(),
+            letter,
+            settlement: None,
+        };
+        self.dead_letters.insert(id, letter);
+    }
+
+    fn audit(&mut self, report: StaleReport) -> Verdict {
+        let Some(entry) = self.runs.get_mut(&report.run) else { return Verdict::Stale };
+        if entry.stale_reports.len() < STALE_REPORTS_MAX {
+            entry.stale_reports.push(report);
+        }
+        Verdict::Done
+    }
+}

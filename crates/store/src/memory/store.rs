@@ -1,0 +1,316 @@
+//! The store's contract on plain maps.
+
+use std::future::ready;
+
+use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::time::Timestamp;
+
+use super::{MemoryStore, RunEntry, Tables};
+use crate::error::StoreError;
+use crate::model::*;
+use crate::{Answer, Store};
+
+impl MemoryStore {
+    /// Answers at once from under the lock.
+    fn answer<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Tables) -> Result<T, StoreError>,
+    ) -> Answer<'_, T> {
+        Box::pin(ready(self.tables().and_then(|mut tables| work(&mut tables))))
+    }
+}
+
+impl Store for MemoryStore {
+    fn kind(&self) -> &'static str {
+        "memory"
+    }
+
+    fn open_epoch(&self, _instance: &str) -> Answer<'_, Epoch> {
+        self.answer(|tables| {
+            tables.epoch += 1;
+            Ok(Epoch(tables.epoch))
+        })
+    }
+
+    fn commit(&self, group: Group) -> Answer<'_, Vec<Verdict>> {
+        self.answer(|tables| tables.commit(group))
+    }
+
+    fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
+        self.answer(|tables| {
+            let found = runs.iter().filter_map(|run| tables.runs.get(run));
+            Ok(found.map(|entry| StoredRun::of(&entry.run)).collect())
+        })
+    }
+
+    fn due(&self, now: Timestamp, limit: usize) -> Answer<'_, Due> {
+        self.answer(|tables| {
+            let mut waits: Vec<(Timestamp, RunId)> =
+                tables.runs.iter().filter_map(|(id, entry)| Some((entry.wake_at?, *id))).collect();
+            waits.sort_unstable();
+            let due = waits.iter().filter(|(at, _)| *at <= now);
+            Ok(Due {
+                runs: due.take(limit).map(|(_, id)| *id).collect(),
+                next: waits.iter().map(|(at, _)| *at).find(|at| *at > now),
+            })
+        })
+    }
+
+    fn queued(
+        &self,
+        pool: String,
+        after: Option<QueueKey>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Queued>> {
+        self.answer(|tables| {
+            let mut queued: Vec<Queued> = tables
+                .runs
+                .values()
+                .flat_map(|entry| queued_in(entry, &pool))
+                .filter(|queued| after.is_none_or(|after| queued.key > after))
+                .collect();
+            queued.sort_unstable_by_key(|queued| queued.key);
+            queued.truncate(limit);
+            Ok(queued)
+        })
+    }
+
+    fn queued_pools(&self) -> Answer<'_, Vec<String>> {
+        self.answer(|tables| {
+            let mut pools: Vec<String> =
+                tables.runs.values().flat_map(RunEntry::queued).map(|(_, row)| row.pool).collect();
+            pools.sort_unstable();
+            pools.dedup();
+            Ok(pools)
+        })
+    }
+
+    fn publish_workflow(&self, document: NewWorkflow) -> Answer<'_, WorkflowDocument> {
+        self.answer(|tables| {
+            let version = match tables.newest_workflow(&document.name) {
+                Some(newest) if newest.source == document.source => return Ok(newest.clone()),
+                Some(newest) => newest.version + 1,
+                None => 1,
+            };
+            let stored = document.with_version(version);
+            tables.workflows.push(stored.clone());
+            Ok(stored)
+        })
+    }
+
+    fn workflow(&self, name: String, version: Option<u32>) -> Answer<'_, Option<WorkflowDocument>> {
+        self.answer(|tables| {
+            let mut found = tables.workflows.iter().rev().filter(|document| document.name == name);
+            Ok(found.find(|found| version.is_none_or(|wanted| found.version == wanted)).cloned())
+        })
+    }
+
+    fn protocol(&self, request_type: String) -> Answer<'_, Option<WorkflowDocument>> {
+        self.answer(|tables| {
+            let claims = |document: &&WorkflowDocument| {
+                document.request_type.as_ref() == Some(&request_type)
+            };
+            let claimer = tables.workflows.iter().rev().find(claims);
+            Ok(claimer.and_then(|claimer| tables.newest_workflow(&claimer.name)).cloned())
+        })
+    }
+
+    fn workflows(&self) -> Answer<'_, Vec<WorkflowDocument>> {
+        self.answer(|tables| {
+            let mut names: Vec<&String> =
+                tables.workflows.iter().map(|document| &document.name).collect();
+            names.sort_unstable();
+            names.dedup();
+            Ok(names.into_iter().filter_map(|name| tables.newest_workflow(name)).cloned().collect())
+        })
+    }
+
+    fn by_key(&self, tenant: Tenant, hash: KeyHash) -> Answer<'_, Option<KeyHolder>> {
+        self.answer(|tables| Ok(tables.keys.get(&(tenant, hash)).copied()))
+    }
+
+    fn runs(&self, filter: Filter, page: Page) -> Answer<'_, Vec<RunSummary>> {
+        self.answer(|tables| {
+            let newest_first = tables.runs.values().rev();
+            let found = newest_first
+                .filter(|entry| page.before.is_none_or(|before| entry.run.id() < before))
+                .filter(|entry| entry.matches(&filter));
+            Ok(found.take(page.limit).map(|entry| RunSummary::of(&entry.run)).collect())
+        })
+    }
+
+    fn history(&self, run: RunId, after_version: u64, limit: usize) -> Answer<'_, Vec<Record>> {
+        self.answer(|tables| {
+            let history = tables.runs.get(&run).map(|entry| entry.history.as_slice());
+            let later =
+                history.unwrap_or_default().iter().filter(|record| record.version > after_version);
+            Ok(later.take(limit).cloned().collect())
+        })
+    }
+
+    fn stale_reports(&self, run: RunId) -> Answer<'_, Vec<StaleReport>> {
+        self.answer(|tables| {
+            Ok(tables.runs.get(&run).map(|entry| entry.stale_reports.clone()).unwrap_or_default())
+        })
+    }
+
+    fn compensations(&self, run: RunId) -> Answer<'_, Vec<RunSummary>> {
+        self.answer(|tables| {
+            let undoes = |entry: &&RunEntry| {
+                entry.run.header.parent.as_ref().is_some_and(|parent| parent.run == run)
+            };
+            let found = tables.runs.values().filter(undoes);
+            Ok(found.map(|entry| RunSummary::of(&entry.run)).collect())
+        })
+    }
+
+    fn dead_letters(&self, filter: DeadLetterFilter) -> Answer<'_, Vec<DeadLetter>> {
+        self.answer(|tables| {
+            let newest_first = tables.dead_letters.values().rev();
+            let found = newest_first.filter(|letter| letter_matches(letter, &filter));
+            Ok(found.take(filter.limit_or_own()).cloned().collect())
+        })
+    }
+
+    fn settle_dead_letter(&self, id: i64, settlement: Settlement) -> Answer<'_, bool> {
+        self.answer(|tables| {
+            let unsettled =
+                tables.dead_letters.get_mut(&id).filter(|letter| letter.settlement.is_none());
+            Ok(unsettled.map(|letter| letter.settlement = Some(settlement)).is_some())
+        })
+    }
+
+    fn outbox(&self, now: Timestamp, limit: usize) -> Answer<'_, Vec<OutboxMessage>> {
+        self.answer(|tables| {
+            let due = tables.outbox.values().filter(|message| message.message.due_at <= now);
+            let mut due: Vec<OutboxMessage> = due.cloned().collect();
+            due.sort_by_key(|message| (message.message.due_at, message.id));
+            due.truncate(limit);
+            Ok(due)
+        })
+    }
+
+    fn settle_outbox(&self, settlements: Vec<OutboxSettlement>) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            for settlement in settlements {
+                settle_message(tables, settlement);
+            }
+            Ok(())
+        })
+    }
+
+    fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            if tables.tokens.contains_key(&token.id) {
+                return Err(StoreError::broken(format!("token {} exists", token.id)));
+            }
+            tables.tokens.insert(token.id.clone(), token);
+            Ok(())
+        })
+    }
+
+    fn token(&self, id: String) -> Answer<'_, Option<TokenRecord>> {
+        self.answer(|tables| Ok(tables.tokens.get(&id).cloned()))
+    }
+
+    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>> {
+        self.answer(|tables| {
+            let mut tokens: Vec<TokenRecord> = tables.tokens.values().cloned().collect();
+            tokens.sort_by_key(|token| token.created_at);
+            Ok(tokens)
+        })
+    }
+
+    fn revoke_token(&self, id: String, at: Timestamp) -> Answer<'_, bool> {
+        self.answer(|tables| {
+            let valid = tables.tokens.get_mut(&id).filter(|token| token.revoked_at.is_none());
+            Ok(valid.map(|token| token.revoked_at = Some(at)).is_some())
+        })
+    }
+
+    fn secret(&self, name: String, fresh: Vec<u8>) -> Answer<'_, Vec<u8>> {
+        self.answer(|tables| Ok(tables.secrets.entry(name).or_insert(fresh).clone()))
+    }
+
+    fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        self.answer(|tables| {
+            let mut expired: Vec<(Timestamp, RunId)> = tables
+                .runs
+                .iter()
+                .filter_map(|(id, entry)| Some((entry.expires_at?, *id)))
+                .filter(|(at, _)| *at <= now)
+                .collect();
+            expired.sort_unstable();
+            expired.truncate(limit);
+            for (_, run) in &expired {
+                tables.delete(*run, now);
+            }
+            Ok(expired.len())
+        })
+    }
+
+    fn stub(&self, run: RunId) -> Answer<'_, Option<Stub>> {
+        self.answer(|tables| Ok(tables.stubs.get(&run).cloned()))
+    }
+
+    fn figures(&self) -> Answer<'_, Figures> {
+        self.answer(|tables| Ok(tables.figures()))
+    }
+
+    fn probe(&self) -> Answer<'_, ()> {
+        self.answer(|_| Ok(()))
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        // Closing a closed store is no error.
+        if let Ok(mut tables) = self.tables() {
+            tables.closed = true;
+        }
+        Box::pin(ready(Ok(())))
+    }
+}
+
+fn queued_in(entry: &RunEntry, pool: &str) -> Vec<Queued> {
+    let of_pool = entry.queued().filter(|(_, row)| row.pool == pool);
+    let queued = of_pool.filter_map(|(step, row)| {
+        let lease = entry.run.steps[step.position()].lease?;
+        let key = QueueKey { rank: row.rank, run: entry.run.id(), step };
+        Some(Queued {
+            key,
+            lease: lease.id,
+            attempt: lease.attempt,
+            poll: row.poll_count,
+            lane: row.lane,
+        })
+    });
+    queued.collect()
+}
+
+fn letter_matches(letter: &DeadLetter, filter: &DeadLetterFilter) -> bool {
+    filter.tenant.as_ref().is_none_or(|tenant| letter.tenant == *tenant)
+        && filter.workflow.as_ref().is_none_or(|workflow| letter.workflow == *workflow)
+        && filter.run.is_none_or(|run| letter.run == run)
+        && filter.id.is_none_or(|id| letter.id == id)
+        && (filter.with_settled || letter.settlement.is_none())
+        && filter.before.is_none_or(|before| letter.id < before)
+}
+
+/// A message that is gone already is passed over.
+fn settle_message(tables: &mut Tables, settlement: OutboxSettlement) {
+    match settlement {
+        OutboxSettlement::Sent { id } => {
+            tables.outbox.remove(&id);
+        }
+        OutboxSettlement::PutOff { id, due_at } => {
+            if let Some(message) = tables.outbox.get_mut(&id) {
+                message.tries += 1;
+                message.message.due_at = due_at;
+            }
+        }
+        OutboxSettlement::GivenUp { id, letter } => {
+            if let Some(message) = tables.outbox.remove(&id) {
+                tables.give_up(message.run, letter);
+            }
+        }
+    }
+}

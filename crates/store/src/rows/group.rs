@@ -1,0 +1,114 @@
+//! A group of decisions as rows, ready to be bound.
+
+use stepwell_core::id::RunId;
+use stepwell_core::time::Timestamp;
+
+use super::{HeaderRow, RecordRow, StateRow, StepRow};
+use crate::model::{
+    Advance, Create, Epoch, Group, Item, Key, NewDeadLetter, NewMessage, StaleReport,
+};
+
+/// A group of decisions as rows.
+#[derive(Debug)]
+pub(crate) struct GroupRows {
+    pub(crate) epoch: Epoch,
+    pub(crate) items: Vec<ItemRows>,
+}
+
+/// One item of a group as rows.
+#[derive(Debug)]
+pub(crate) enum ItemRows {
+    Create(Box<CreateRows>),
+    Advance(Box<AdvanceRows>),
+    Reschedule { run: RunId, version: u64, wake_at: Option<Timestamp> },
+    Audit(StaleReport),
+}
+
+/// A new run as rows.
+#[derive(Debug)]
+pub(crate) struct CreateRows {
+    pub(crate) header: HeaderRow,
+    pub(crate) state: StateRow,
+    pub(crate) steps: Vec<StepRow>,
+    pub(crate) record: RecordRow,
+    pub(crate) key: Option<Key>,
+    pub(crate) tenant_cap: Option<u32>,
+    pub(crate) children: Vec<CreateRows>,
+    pub(crate) outbox: Vec<NewMessage>,
+    pub(crate) dead_letter: Option<NewDeadLetter>,
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+/// A decision on a run as rows.
+#[derive(Debug)]
+pub(crate) struct AdvanceRows {
+    pub(crate) run: RunId,
+    pub(crate) from_version: u64,
+    pub(crate) state: StateRow,
+    pub(crate) steps: Vec<StepRow>,
+    pub(crate) records: Vec<RecordRow>,
+    pub(crate) children: Vec<CreateRows>,
+    pub(crate) outbox: Vec<NewMessage>,
+    pub(crate) dead_letter: Option<NewDeadLetter>,
+    pub(crate) expires_at: Option<Timestamp>,
+}
+
+impl GroupRows {
+    pub(crate) fn encode(group: Group) -> Self {
+        let items = group.items.into_iter().map(ItemRows::encode).collect();
+        Self { epoch: group.epoch, items }
+    }
+}
+
+impl ItemRows {
+    fn encode(item: Item) -> Self {
+        match item {
+            Item::Create(create) => Self::Create(Box::new(CreateRows::encode(*create))),
+            Item::Advance(advance) => Self::Advance(Box::new(AdvanceRows::encode(*advance))),
+            Item::Reschedule { run, version, wake_at } => {
+                Self::Reschedule { run, version, wake_at }
+            }
+            Item::Audit(report) => Self::Audit(report),
+        }
+    }
+}
+
+impl CreateRows {
+    pub(crate) fn encode(create: Create) -> Self {
+        let run = &create.run;
+        Self {
+            header: HeaderRow::encode(run),
+            state: StateRow::encode(run),
+            steps: StepRow::encode_all(run),
+            record: RecordRow::encode(&create.record),
+            key: create.key,
+            tenant_cap: create.tenant_cap,
+            children: create.children.into_iter().map(Self::encode).collect(),
+            outbox: create.outbox,
+            dead_letter: create.dead_letter,
+            expires_at: create.expires_at,
+        }
+    }
+
+    /// It was asked for, rather than started to undo something; only such runs fill a tenant's cap.
+    pub(crate) fn was_asked_for(&self) -> bool {
+        self.header.parent.is_none()
+    }
+}
+
+impl AdvanceRows {
+    pub(crate) fn encode(advance: Advance) -> Self {
+        let run = &advance.run;
+        Self {
+            run: run.id(),
+            from_version: advance.from_version,
+            state: StateRow::encode(run),
+            steps: advance.changed.iter().map(|index| StepRow::encode(run, *index)).collect(),
+            records: advance.records.iter().map(RecordRow::encode).collect(),
+            children: advance.children.into_iter().map(CreateRows::encode).collect(),
+            outbox: advance.outbox,
+            dead_letter: advance.dead_letter,
+            expires_at: advance.expires_at,
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Station 4, commit: a group of decisions in one transaction, one fsync for all of them.
+//!
+//! Each run's state, steps, history, messages and counters land together. A run that moved since it
+//! was loaded is left out and reported as stale, so that one lost race never costs its neighbors
+//! their commit.
+
+use rusqlite::{OptionalExtension, Transaction, params};
+use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::time::Timestamp;
+
+use super::columns::{Columns, key, lease_key, millis, number};
+use super::run_write;
+use crate::error::StoreError;
+use crate::model::{
+    Epoch, Key, KeyHash, KeyHolder, NewDeadLetter, NewMessage, STALE_REPORTS_MAX, StaleReport,
+    Verdict,
+};
+use crate::rows::{AdvanceRows, CreateRows, GroupRows, ItemRows};
+
+const EPOCH: &str = include_str!("../../sql/sqlite/epoch.sql");
+const KEY_FIND: &str = include_str!("../../sql/sqlite/key_find.sql");
+const KEY_INSERT: &str = include_str!("../../sql/sqlite/key_insert.sql");
+const TENANT_OPEN: &str = include_str!("../../sql/sqlite/tenant_open.sql");
+const TENANT_MOVE: &str = include_str!("../../sql/sqlite/tenant_move.sql");
+const RUN_EXISTS: &str = include_str!("../../sql/sqlite/run_exists.sql");
+const RUN_RESCHEDULE: &str = include_str!("../../sql/sqlite/run_reschedule.sql");
+const OUTBOX_INSERT: &str = include_str!("../../sql/sqlite/outbox_insert.sql");
+const DEAD_LETTER_INSERT: &str = include_str!("../../sql/sqlite/dead_letter_insert.sql");
+const STALE_REPORT_INSERT: &str = include_str!("../../sql/sqlite/stale_report_insert.sql");
+
+/// Writes a group inside a transaction that has begun, and answers for each item in order.
+///
+/// # Errors
+/// `Fenced` if the caller's epoch has passed: then nothing was written, and the transaction may go
+/// on with another group. After any other error it must be rolled back.
+pub(super) fn write(tx: &Transaction<'_>, group: &GroupRows) -> Result<Vec<Verdict>, StoreError> {
+    fence(tx, group.epoch)?;
+    group.items.iter().map(|item| write_item(tx, item)).collect()
+}
+
+fn fence(tx: &Transaction<'_>, mine: Epoch) -> Result<(), StoreError> {
+    let current = tx.prepare_cached(EPOCH)?.query_row([], |row| row.get::<_, i64>(0))?;
+    if number(mine.0) == current {
+        return Ok(());
+    }
+    Err(StoreError::Fenced { mine: mine.0, current: current.unsigned_abs() })
+}
+
+fn write_item(tx: &Transaction<'_>, item: &ItemRows) -> Result<Verdict, StoreError> {
+    match item {
+        ItemRows::Create(create) => write_create(tx, create),
+        ItemRows::Advance(advance) => write_advance(tx, advance),
+        ItemRows::Reschedule { run, version, wake_at } => reschedule(tx, run, *version, *wake_at),
+        ItemRows::Audit(report) => audit(tx, report),
+    }
+}
+
+fn write_create(tx: &Transaction<'_>, create: &CreateRows) -> Result<Verdict, StoreError> {
+    let tenant = &create.header.tenant;
+    // The key goes first: a repeated request gets its answer even from a tenant that is full.
+    if let Some(wanted) = &create.key
+        && let Some(holder) = key_holder(tx, tenant, &wanted.hash)?
+    {
+        return Ok(Verdict::Duplicate(holder));
+    }
+    if let Some(cap) = create.tenant_cap
+        && create.was_asked_for()
+        && !create.state.status.is_terminal()
+    {
+        let open = open_runs(tx, tenant)?;
+        if open >= cap {
+            return Ok(Verdict::TenantFull { open });
+        }
+    }
+    if !insert_run(tx, create)? {
+        return Ok(Verdict::Stale);
+    }
+    Ok(Verdict::Done)
+}
+
+/// Inserts a run with all that belongs to it; `false` if the run exists.
+fn insert_run(tx: &Transaction<'_>, create: &CreateRows) -> Result<bool, StoreError> {
+    let run = &create.header.id;
+    if !run_write::insert(tx, create)? {
+        return Ok(false);
+    }
+    if let Some(taken) = &create.key {
+        take_key(tx, create, taken)?;
+    }
+    if !create.state.status.is_terminal() {
+        move_load(tx, &create.header.tenant, create.was_asked_for(), 1)?;
+    }
+    write_followers(tx, run, &create.outbox, create.dead_letter.as_ref())?;
+    insert_children(tx, &create.children)?;
+    Ok(true)
+}
+
+/// Inserts the runs that a decision created, with the decision or not at all.
+///
+/// The cap is not asked: a compensation must run, however busy its tenant is.
+fn insert_children(tx: &Transaction<'_>, children: &[CreateRows]) -> Result<(), StoreError> {
+    for child in children {
+        if !insert_run(tx, child)? {
+            let id = child.header.id;
+            return Err(StoreError::broken(format!("run {id} was to be created, but exists")));
+        }
+    }
+    Ok(())
+}
+
+fn write_advance(tx: &Transaction<'_>, advance: &AdvanceRows) -> Result<Verdict, StoreError> {
+    if !run_write::advance(tx, advance)? {
+        let Some(before) = run_write::before(tx, &advance.run, advance.from_version)? else {
+            return Ok(Verdict::Stale);
+        };
+        run_write::move_run(tx, advance, &before)?;
+        if !before.ended && advance.state.status.is_terminal() {
+            move_load(tx, &before.tenant, !before.is_compensation, -1)?;
+        }
+    }
+    for step in &advance.steps {
+        run_write::write_step(tx, &advance.run, step)?;
+    }
+    for record in &advance.records {
+        run_write::append_history(tx, &advance.run, record)?;
+    }
+    write_followers(tx, &advance.run, &advance.outbox, advance.dead_letter.as_ref())?;
+    insert_children(tx, &advance.children)?;
+    Ok(Verdict::Done)
+}
+
+/// Writes what follows a decision beside its run: messages to the outside, and a dead letter.
+fn write_followers(
+    tx: &Transaction<'_>,
+    run: &RunId,
+    outbox: &[NewMessage],
+    dead_letter: Option<&NewDeadLetter>,
+) -> Result<(), StoreError> {
+    for message in outbox {
+        tx.prepare_cached(OUTBOX_INSERT)?.execute(params![
+            key(run),
+            message.kind,
+            message.destination,
+            message.body,
+            message.due_at.as_millis(),
+        ])?;
+    }
+    dead_letter.map_or(Ok(()), |letter| insert_dead_letter(tx, run, letter))
+}
+
+/// Gives work of a run up.
+pub(super) fn insert_dead_letter(
+    tx: &Transaction<'_>,
+    run: &RunId,
+    letter: &NewDeadLetter,
+) -> Result<(), StoreError> {
+    tx.prepare_cached(DEAD_LETTER_INSERT)?.execute(params![
+        key(run),
+        letter.reason,
+        letter.step,
+        letter.error.code,
+        letter.error.message,
+        letter.at.as_millis(),
+    ])?;
+    Ok(())
+}
+
+fn reschedule(
+    tx: &Transaction<'_>,
+    run: &RunId,
+    version: u64,
+    wake_at: Option<Timestamp>,
+) -> Result<Verdict, StoreError> {
+    let rows = tx.prepare_cached(RUN_RESCHEDULE)?.execute(params![
+        millis(wake_at),
+        key(run),
+        number(version)
+    ])?;
+    Ok(if rows == 0 { Verdict::Stale } else { Verdict::Done })
+}
+
+fn audit(tx: &Transaction<'_>, report: &StaleReport) -> Result<Verdict, StoreError> {
+    if !tx.prepare_cached(RUN_EXISTS)?.exists([key(&report.run)])? {
+        return Ok(Verdict::Stale);
+    }
+    tx.prepare_cached(STALE_REPORT_INSERT)?.execute(params![
+        key(&report.run),
+        report.step,
+        report.kind,
+        report.attempt,
+        lease_key(&report.lease),
+        report.reason,
+        report.at.as_millis(),
+        super::columns::limit(STALE_REPORTS_MAX),
+    ])?;
+    Ok(Verdict::Done)
+}
+
+fn take_key(tx: &Transaction<'_>, create: &CreateRows, taken: &Key) -> Result<(), StoreError> {
+    tx.prepare_cached(KEY_INSERT)?.execute(params![
+        create.header.tenant.as_str(),
+        taken.hash,
+        key(&create.header.id),
+        taken.request_hash,
+        create.header.created_at.as_millis(),
+    ])?;
+    Ok(())
+}
+
+/// Who holds an idempotency key.
+pub(super) fn key_holder(
+    db: &rusqlite::Connection,
+    tenant: &Tenant,
+    hash: &KeyHash,
+) -> Result<Option<KeyHolder>, StoreError> {
+    let mut statement = db.prepare_cached(KEY_FIND)?;
+    let mut rows = statement.query(params![tenant.as_str(), hash])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let mut columns = Columns::of(row);
+    Ok(Some(KeyHolder {
+        run: columns.run_id()?,
+        request_hash: columns.take()?,
+        created_at: columns.moment()?,
+    }))
+}
+
+fn open_runs(tx: &Transaction<'_>, tenant: &Tenant) -> Result<u32, StoreError> {
+    let open: Option<u32> = tx
+        .prepare_cached(TENANT_OPEN)?
+        .query_row([tenant.as_str()], |row| row.get(0))
+        .optional()?;
+    Ok(open.unwrap_or(0))
+}
+
+fn move_load(
+    tx: &Transaction<'_>,
+    tenant: &Tenant,
+    asked_for: bool,
+    by: i64,
+) -> Result<(), StoreError> {
+    let (open, compensations) = if asked_for { (by, 0) } else { (0, by) };
+    tx.prepare_cached(TENANT_MOVE)?.execute(params![tenant.as_str(), open, compensations])?;
+    Ok(())
+}

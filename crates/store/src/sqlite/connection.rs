@@ -1,0 +1,48 @@
+//! Connections to the database file: one that writes, a few that read.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::Options;
+use crate::error::StoreError;
+
+/// How many prepared statements a connection keeps: all we have, so that none is ever prepared twice.
+const STATEMENTS_KEPT: usize = 128;
+
+/// Opens the connection that writes.
+pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(options.busy_timeout)?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // The page size counts only while the file is empty, so it stands first. `FULL` makes a commit
+    // wait for the disk: with `NORMAL` a power cut could take back what was answered as accepted.
+    db.execute_batch(
+        "PRAGMA page_size = 4096;
+         PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         PRAGMA foreign_keys = OFF;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -16384;
+         PRAGMA wal_autocheckpoint = 4000;
+         PRAGMA journal_size_limit = 67108864;
+         PRAGMA trusted_schema = OFF;",
+    )?;
+    Ok(db)
+}
+
+/// Opens a connection that reads.
+pub(super) fn open_reader(path: &Path, options: &Options) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(options.busy_timeout)?;
+    db.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    db.execute_batch(
+        "PRAGMA query_only = ON;
+         PRAGMA temp_store = MEMORY;
+         PRAGMA cache_size = -2048;
+         PRAGMA trusted_schema = OFF;",
+    )?;
+    Ok(db)
+}

@@ -1,0 +1,153 @@
+//! The store's contract, each call sent to where it is done: the writer thread or a reader.
+
+use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::time::Timestamp;
+
+use super::columns::Columns;
+use super::{
+    SqliteStore, commit, dead_letter, document, list, load, outbox, query, retention, token,
+};
+use crate::model::*;
+use crate::{Answer, Store};
+
+const EPOCH_OPEN: &str = include_str!("../../sql/sqlite/epoch_open.sql");
+const PROBE: &str = include_str!("../../sql/sqlite/probe.sql");
+
+impl Store for SqliteStore {
+    fn kind(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn open_epoch(&self, instance: &str) -> Answer<'_, Epoch> {
+        let instance = instance.to_owned();
+        Box::pin(self.write(move |tx| {
+            let mut statement = tx.prepare_cached(EPOCH_OPEN)?;
+            let epoch = statement.query_row([instance], |row| Ok(Columns::of(row).count()))??;
+            Ok(Epoch(epoch))
+        }))
+    }
+
+    fn commit(&self, group: Group) -> Answer<'_, Vec<Verdict>> {
+        Box::pin(self.commit_group(group))
+    }
+
+    fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
+        Box::pin(self.readers.read(move |db| load::load(db, &runs)))
+    }
+
+    fn due(&self, now: Timestamp, limit: usize) -> Answer<'_, Due> {
+        Box::pin(self.readers.read(move |db| load::due(db, now, limit)))
+    }
+
+    fn queued(
+        &self,
+        pool: String,
+        after: Option<QueueKey>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Queued>> {
+        Box::pin(self.readers.read(move |db| load::queued(db, &pool, after, limit)))
+    }
+
+    fn queued_pools(&self) -> Answer<'_, Vec<String>> {
+        Box::pin(self.readers.read(load::queued_pools))
+    }
+
+    fn publish_workflow(&self, document: NewWorkflow) -> Answer<'_, WorkflowDocument> {
+        Box::pin(self.write(move |tx| document::publish(tx, document)))
+    }
+
+    fn workflow(&self, name: String, version: Option<u32>) -> Answer<'_, Option<WorkflowDocument>> {
+        Box::pin(self.readers.read(move |db| document::find(db, &name, version)))
+    }
+
+    fn protocol(&self, request_type: String) -> Answer<'_, Option<WorkflowDocument>> {
+        Box::pin(self.readers.read(move |db| document::find_protocol(db, &request_type)))
+    }
+
+    fn workflows(&self) -> Answer<'_, Vec<WorkflowDocument>> {
+        Box::pin(self.readers.read(document::list))
+    }
+
+    fn by_key(&self, tenant: Tenant, hash: KeyHash) -> Answer<'_, Option<KeyHolder>> {
+        Box::pin(self.readers.read(move |db| commit::key_holder(db, &tenant, &hash)))
+    }
+
+    fn runs(&self, filter: Filter, page: Page) -> Answer<'_, Vec<RunSummary>> {
+        Box::pin(self.readers.read(move |db| list::runs(db, &filter, page)))
+    }
+
+    fn history(&self, run: RunId, after_version: u64, limit: usize) -> Answer<'_, Vec<Record>> {
+        Box::pin(self.readers.read(move |db| query::history(db, run, after_version, limit)))
+    }
+
+    fn stale_reports(&self, run: RunId) -> Answer<'_, Vec<StaleReport>> {
+        Box::pin(self.readers.read(move |db| query::stale_reports(db, run)))
+    }
+
+    fn compensations(&self, run: RunId) -> Answer<'_, Vec<RunSummary>> {
+        Box::pin(self.readers.read(move |db| list::compensations(db, run)))
+    }
+
+    fn dead_letters(&self, filter: DeadLetterFilter) -> Answer<'_, Vec<DeadLetter>> {
+        Box::pin(self.readers.read(move |db| dead_letter::list(db, &filter)))
+    }
+
+    fn settle_dead_letter(&self, id: i64, settlement: Settlement) -> Answer<'_, bool> {
+        Box::pin(self.write(move |tx| dead_letter::settle(tx, id, &settlement)))
+    }
+
+    fn outbox(&self, now: Timestamp, limit: usize) -> Answer<'_, Vec<OutboxMessage>> {
+        Box::pin(self.readers.read(move |db| outbox::due(db, now, limit)))
+    }
+
+    fn settle_outbox(&self, settlements: Vec<OutboxSettlement>) -> Answer<'_, ()> {
+        Box::pin(self.write(move |tx| outbox::settle(tx, &settlements)))
+    }
+
+    fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {
+        Box::pin(self.write(move |tx| token::create(tx, &token)))
+    }
+
+    fn token(&self, id: String) -> Answer<'_, Option<TokenRecord>> {
+        Box::pin(self.readers.read(move |db| token::find(db, &id)))
+    }
+
+    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>> {
+        Box::pin(self.readers.read(token::list))
+    }
+
+    fn revoke_token(&self, id: String, at: Timestamp) -> Answer<'_, bool> {
+        Box::pin(self.write(move |tx| token::revoke(tx, &id, at)))
+    }
+
+    fn secret(&self, name: String, fresh: Vec<u8>) -> Answer<'_, Vec<u8>> {
+        Box::pin(self.write(move |tx| token::secret(tx, &name, &fresh)))
+    }
+
+    fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Box::pin(self.write(move |tx| retention::sweep(tx, now, limit)))
+    }
+
+    fn stub(&self, run: RunId) -> Answer<'_, Option<Stub>> {
+        Box::pin(self.readers.read(move |db| query::stub(db, run)))
+    }
+
+    fn figures(&self) -> Answer<'_, Figures> {
+        Box::pin(self.readers.read(query::figures))
+    }
+
+    fn probe(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            self.write(|tx| Ok(tx.prepare_cached(PROBE)?.execute([])?)).await?;
+            self.readers.read(query::figures).await?;
+            Ok(())
+        })
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            self.close_all().await;
+            Ok(())
+        })
+    }
+}
