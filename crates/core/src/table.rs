@@ -86,6 +86,7 @@ pub const RUN_ARROWS: &[Arrow<RunStatus>] = {
     use RunStatus::{Cancelled, Cancelling, Created, Failed, Ready, RetryWait, Running, Succeeded};
     &[
         run(Created, "run_started", Ready),
+        run(Created, "cancel_requested", Cancelling),
         run(Ready, "step_dispatched", Running),
         run(Ready, "cancel_requested", Cancelling),
         run(Ready, "run_succeeded", Succeeded),
@@ -98,7 +99,7 @@ pub const RUN_ARROWS: &[Arrow<RunStatus>] = {
         run(RetryWait, "step_dispatched", Running),
         run(RetryWait, "cancel_requested", Cancelling),
         run(RetryWait, "run_succeeded", Succeeded),
+        run(RetryWait, "run_failed", Failed),
         run(Cancelling, "run_cancelled", Cancelled),
-        run(Created, "cancel_requested", Cancelling),
     ]
 };

@@ -1,17 +1,25 @@
 //! Proofs of the core: what is decided, that every arrow of the machine is drawn and taken, and
 //! that a history folds to its state for ever.
 
+mod life;
+mod lives;
 mod text;
 mod world;
 
 mod attempts;
 mod cancel;
 mod compensation;
+mod drawing;
 mod explain;
 mod fencing;
+mod golden;
 mod graph;
+mod liveness;
 mod operate;
 mod pause;
 mod polling;
+mod replay;
+mod rules;
 mod run_retry;
+mod table;
 mod templates;

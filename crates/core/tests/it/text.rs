@@ -44,8 +44,12 @@ fn entry_line(header: &Header, entry: &Entry, now: Timestamp) -> String {
     let fields: BTreeMap<&String, &Value> =
         json.as_object().expect("an entry is an object").iter().collect();
     let mut line = entry.word().to_owned();
-    if let Some(step) = fields.get(&"step".to_owned()).and_then(|step| step.as_u64()) {
-        let _ = write!(line, " {}", header.specs()[usize::try_from(step).unwrap()].id);
+    let step = match entry {
+        Entry::RunFailed { step, .. } => Some(*step),
+        other => other.step(),
+    };
+    if let Some(step) = step {
+        let _ = write!(line, " {}", id(header, step));
     }
     for (name, value) in fields {
         if !["entry", "step", "by"].contains(&name.as_str()) {

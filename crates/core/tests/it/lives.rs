@@ -1,0 +1,346 @@
+//! Random lives: a workflow of any shape, and whatever may happen to a run of it.
+//!
+//! A life is data, so that a failing one is shown whole and made as small as it can be. Its seed is
+//! fixed: every run of the tests lives the same lives.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
+use serde_json::json;
+use stepwell_core::definition::{CancelMode, FailureMode, Poll, StepSpec, TimeoutMode, Workflow};
+use stepwell_core::id::StepIndex;
+use stepwell_core::retry::RetryPolicy;
+
+use crate::world;
+
+const LIVES: usize = 2_000;
+const SEED: u64 = 0x57E9_3E11;
+const STEPS_MAX: usize = 5;
+const MOVES_MAX: usize = 40;
+
+/// One random life.
+#[derive(Clone, Debug)]
+pub(crate) struct Life {
+    pub(crate) shape: Shape,
+    pub(crate) moves: Vec<Move>,
+}
+
+/// A workflow, before it is spelled out.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    sequence: bool,
+    cancel_rest: bool,
+    run_attempts: Option<u32>,
+    steps: Vec<StepShape>,
+}
+
+#[derive(Clone, Debug)]
+struct StepShape {
+    /// bit n: after step n, if that is an earlier one
+    after: u8,
+    gate: Option<u8>,
+    attempts: u32,
+    rests: bool,
+    polls: bool,
+    timeout_is_final: bool,
+    lenient: bool,
+    undone: bool,
+    asks_for: AsksFor,
+}
+
+/// What the params of a step refer to.
+#[derive(Clone, Copy, Debug)]
+enum AsksFor {
+    Nothing,
+    Input,
+    Output,
+    NothingThereIs,
+}
+
+/// Something that may happen.
+#[derive(Clone, Debug)]
+pub(crate) enum Move {
+    Start {
+        carried: Option<u8>,
+    },
+    OpenGate(u8),
+    Ack {
+        step: u8,
+        fence: FenceChoice,
+    },
+    Report {
+        step: u8,
+        fence: FenceChoice,
+        answer: Answer,
+    },
+    Published {
+        step: u8,
+        fence: FenceChoice,
+    },
+    PublishFailed {
+        step: u8,
+        fence: FenceChoice,
+    },
+    Undelivered {
+        step: u8,
+        fence: FenceChoice,
+    },
+    /// time passes, by so many seconds; a wake comes, due or not
+    Wake {
+        after_secs: u8,
+    },
+    /// time passes until the run's next moment; a wake comes
+    WakeWhenDue,
+    /// the clock is set back by so many seconds; a wake comes
+    WakeInThePast {
+        secs: u8,
+    },
+    Cancel(Option<CancelMode>),
+    Pause,
+    Resume,
+    Retry {
+        step: u8,
+    },
+    Skip {
+        step: u8,
+    },
+    MarkSucceeded {
+        step: u8,
+    },
+}
+
+/// Which attempt a message speaks of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum FenceChoice {
+    /// the one under way
+    Current,
+    /// one that was under way at some time
+    Seen(u8),
+    WrongAttempt,
+    WrongLease,
+}
+
+/// What a worker says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Answer {
+    Done,
+    DoneWithoutOutput,
+    NotFinished,
+    Broken,
+    BrokenForGood,
+    BrokenAndBusy,
+}
+
+/// Lives all lives. The first one that fails is made as small as it can be, and shown.
+pub(crate) fn each(live: impl Fn(&Life)) {
+    for (number, life) in all().iter().enumerate() {
+        if catch_unwind(AssertUnwindSafe(|| live(life))).is_err() {
+            show_smallest(number, &live);
+        }
+    }
+}
+
+/// All lives, made once for all tests: making them takes longer than living them.
+fn all() -> &'static [Life] {
+    static ALL: OnceLock<Vec<Life>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let (mut runner, strategy) = (runner(), life());
+        (0..LIVES).map(|_| tree(&strategy, &mut runner).current()).collect()
+    })
+}
+
+/// Makes the same life again, and takes from it what it can do without and still fail.
+fn show_smallest(number: usize, live: &impl Fn(&Life)) {
+    let (mut runner, strategy) = (runner(), life());
+    for _ in 0..number {
+        tree(&strategy, &mut runner);
+    }
+    let failing = tree(&strategy, &mut runner);
+    let lived = runner.run_one(failing, |life| {
+        live(&life);
+        Ok(())
+    });
+    match lived {
+        Err(TestError::Fail(reason, life)) => panic!("{reason}\nin this life: {life:#?}"),
+        Err(TestError::Abort(reason)) => panic!("life {number} failed, and then: {reason}"),
+        Ok(_) => panic!("life {number} failed, but not when it was lived again"),
+    }
+}
+
+fn runner() -> TestRunner {
+    TestRunner::new(Config {
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(SEED),
+        ..Config::default()
+    })
+}
+
+fn tree<S: Strategy>(strategy: &S, runner: &mut TestRunner) -> S::Tree {
+    strategy.new_tree(runner).expect("no part of a life is ever rejected")
+}
+
+impl Shape {
+    /// The workflow, spelled out.
+    pub(crate) fn workflow(&self) -> Workflow {
+        let steps = self.steps.iter().enumerate();
+        let specs = steps.map(|(position, step)| step.spec(position, self.sequence)).collect();
+        let undo = world::chained(vec![world::step("revert"), world::step("notify")]);
+        Workflow {
+            compensations: [("undo".to_owned(), undo)].into(),
+            run_retry: self.run_attempts.map(|count| RetryPolicy::fixed(count, world::seconds(20))),
+            failure: match self.cancel_rest {
+                true => FailureMode::CancelRest,
+                false => FailureMode::SkipDescendants,
+            },
+            ..world::graph(specs)
+        }
+    }
+}
+
+impl StepShape {
+    fn spec(&self, position: usize, sequence: bool) -> StepSpec {
+        let after = match sequence {
+            true => position.checked_sub(1).map(StepIndex::at).into_iter().collect(),
+            false => (0..position)
+                .filter(|before| self.after & (1 << before) != 0)
+                .map(StepIndex::at)
+                .collect(),
+        };
+        let poll = Poll { interval: world::seconds(10), timeout: world::seconds(45) };
+        let rest = world::seconds(if self.rests { 10 } else { 0 });
+        StepSpec {
+            params: match self.asks_for {
+                AsksFor::Nothing => None,
+                AsksFor::Input => Some(json!({ "who": "{{name}}" })),
+                AsksFor::Output => Some(json!("{{ticket}}")),
+                AsksFor::NothingThereIs => Some(json!("{{nowhere}}")),
+            },
+            outputs: [("ticket".to_owned(), "id".to_owned())].into(),
+            after,
+            gate: self.gate.map(gate),
+            timeout: world::seconds(60),
+            on_timeout: match self.timeout_is_final {
+                true => TimeoutMode::Fail,
+                false => TimeoutMode::Republish,
+            },
+            retry: RetryPolicy::fixed(self.attempts, rest),
+            poll: self.polls.then_some(poll),
+            on_failure: self.undone.then(|| "undo".to_owned()),
+            continue_on_failure: self.lenient,
+            ..world::step(&format!("s{position}"))
+        }
+    }
+}
+
+/// The name of a gate.
+pub(crate) fn gate(number: u8) -> String {
+    format!("gate-{number}")
+}
+
+fn life() -> impl Strategy<Value = Life> {
+    (shape(), any::<bool>(), vec(any_move(), 1..MOVES_MAX)).prop_map(
+        |(shape, starts, mut moves)| {
+            // Most runs are started first; what may happen before that is tried by the others.
+            if starts {
+                moves.insert(0, Move::Start { carried: None });
+            }
+            Life { shape, moves }
+        },
+    )
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    let run_attempts = prop_oneof![1 => Just(None), 1 => (1..=3u32).prop_map(Some)];
+    (any::<bool>(), any::<bool>(), run_attempts, vec(step_shape(), 1..=STEPS_MAX)).prop_map(
+        |(sequence, cancel_rest, run_attempts, steps)| Shape {
+            sequence,
+            cancel_rest,
+            run_attempts,
+            steps,
+        },
+    )
+}
+
+fn step_shape() -> impl Strategy<Value = StepShape> {
+    let gate = prop_oneof![3 => Just(None), 1 => (0..2u8).prop_map(Some)];
+    let asks_for = prop_oneof![
+        5 => Just(AsksFor::Nothing),
+        2 => Just(AsksFor::Input),
+        2 => Just(AsksFor::Output),
+        1 => Just(AsksFor::NothingThereIs),
+    ];
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), rarely(), any::<bool>());
+    (any::<u8>(), gate, 1..=3u32, asks_for, flags).prop_map(
+        |(after, gate, attempts, asks_for, flags)| {
+            let (rests, polls, timeout_is_final, lenient, undone) = flags;
+            StepShape {
+                after,
+                gate,
+                attempts,
+                rests,
+                polls,
+                timeout_is_final,
+                lenient,
+                undone,
+                asks_for,
+            }
+        },
+    )
+}
+
+fn rarely() -> impl Strategy<Value = bool> {
+    prop_oneof![4 => Just(false), 1 => Just(true)]
+}
+
+fn any_move() -> impl Strategy<Value = Move> {
+    let step = any::<u8>;
+    let cancel_mode =
+        prop_oneof![Just(None), Just(Some(CancelMode::Drain)), Just(Some(CancelMode::Immediate))];
+    prop_oneof![
+        2 => carried().prop_map(|carried| Move::Start { carried }),
+        4 => (0..3u8).prop_map(Move::OpenGate),
+        6 => (step(), fence()).prop_map(|(step, fence)| Move::Ack { step, fence }),
+        20 => (step(), fence(), answer())
+            .prop_map(|(step, fence, answer)| Move::Report { step, fence, answer }),
+        2 => (step(), fence()).prop_map(|(step, fence)| Move::Published { step, fence }),
+        2 => (step(), fence()).prop_map(|(step, fence)| Move::PublishFailed { step, fence }),
+        2 => (step(), fence()).prop_map(|(step, fence)| Move::Undelivered { step, fence }),
+        4 => (0..70u8).prop_map(|after_secs| Move::Wake { after_secs }),
+        10 => Just(Move::WakeWhenDue),
+        1 => any::<u8>().prop_map(|secs| Move::WakeInThePast { secs }),
+        2 => cancel_mode.prop_map(Move::Cancel),
+        2 => Just(Move::Pause),
+        3 => Just(Move::Resume),
+        2 => step().prop_map(|step| Move::Retry { step }),
+        1 => step().prop_map(|step| Move::Skip { step }),
+        1 => step().prop_map(|step| Move::MarkSucceeded { step }),
+    ]
+}
+
+fn carried() -> impl Strategy<Value = Option<u8>> {
+    prop_oneof![1 => Just(None), 1 => any::<u8>().prop_map(Some)]
+}
+
+fn fence() -> impl Strategy<Value = FenceChoice> {
+    prop_oneof![
+        12 => Just(FenceChoice::Current),
+        2 => any::<u8>().prop_map(FenceChoice::Seen),
+        1 => Just(FenceChoice::WrongAttempt),
+        1 => Just(FenceChoice::WrongLease),
+    ]
+}
+
+fn answer() -> impl Strategy<Value = Answer> {
+    prop_oneof![
+        6 => Just(Answer::Done),
+        1 => Just(Answer::DoneWithoutOutput),
+        4 => Just(Answer::NotFinished),
+        4 => Just(Answer::Broken),
+        1 => Just(Answer::BrokenForGood),
+        1 => Just(Answer::BrokenAndBusy),
+    ]
+}
