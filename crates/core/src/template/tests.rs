@@ -1,3 +1,5 @@
+//! What a placeholder becomes, and what is wrong with one that becomes nothing.
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::json;

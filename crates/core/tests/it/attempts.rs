@@ -6,11 +6,15 @@ use stepwell_core::command::Command;
 use stepwell_core::definition::{StepSpec, TimeoutMode};
 use stepwell_core::effect::Effect;
 use stepwell_core::entry::Entry;
+use stepwell_core::id::StepIndex;
 use stepwell_core::retry::{Delay, RetryPolicy};
 use stepwell_core::run::RunStatus;
 use stepwell_core::step::{Outcome, StepError, StepStatus};
+use stepwell_core::time::Timestamp;
 
-use crate::world::{World, minutes, once, seconds, sequence, start, step, success};
+use crate::world::{
+    World, behind, minutes, once, open_gate, seconds, sequence, start, step, success,
+};
 
 // D-040, D-041, X-134: attempt and lease are minted, recorded and enqueued by one decision. The
 // publish is an effect, so it follows the commit of the record.
@@ -30,12 +34,12 @@ fn a_start_records_the_first_attempt_and_publishes_it_under_the_same_lease() {
 // X-148, D-054: a run is queued until its first attempt is recorded.
 #[test]
 fn a_run_is_ready_until_its_first_attempt_and_running_from_then_on() {
-    let mut world = World::of(sequence([crate::world::behind("go", step("a"))]));
+    let mut world = World::of(sequence([behind("go", step("a"))]));
     assert_eq!(world.run.status, RunStatus::Created);
     world.does(start());
     assert_eq!((world.run.status, world.run.started_at), (RunStatus::Ready, None));
     world.pass(seconds(5));
-    world.does(crate::world::open_gate("go"));
+    world.does(open_gate("go"));
     assert_eq!((world.run.status, world.run.started_at), (RunStatus::Running, Some(world.now)));
 }
 
@@ -395,7 +399,7 @@ fn a_result_is_kept_with_its_step() {
 fn a_clock_that_was_set_back_does_not_take_the_history_back_with_it() {
     let mut world = World::started(sequence([step("a"), step("b")]));
     let started_at = world.run.updated_at;
-    world.now = stepwell_core::time::Timestamp::from_millis(0);
+    world.now = Timestamp::from_millis(0);
     let decision = world.does(world.succeeded("a"));
     assert_eq!(decision.run.updated_at, started_at);
     assert_eq!(world.step("b").lease.unwrap().expires_at, started_at.after(minutes(15)));
@@ -422,7 +426,7 @@ fn a_run_that_resumes_another_carries_its_finished_steps() {
 #[test]
 fn a_run_starts_once_and_carries_only_steps_it_has() {
     let mut world = World::of(sequence([step("a")]));
-    let carried = vec![(stepwell_core::id::StepIndex(9), json!({}))];
+    let carried = vec![(StepIndex(9), json!({}))];
     world.check(Command::Start { carried }, expect![[r#"refused: the run has no step "9""#]]);
     world.does(start());
     world.check(start(), expect!["refused: the run has already started"]);

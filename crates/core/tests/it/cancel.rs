@@ -1,13 +1,14 @@
 //! A run is stopped: at once, or when what is under way has ended.
 
 use expect_test::expect;
-use stepwell_core::command::Command;
+use serde_json::json;
+use stepwell_core::command::{Command, Operation};
 use stepwell_core::definition::CancelMode::{Drain, Immediate};
 use stepwell_core::definition::Workflow;
 
 use crate::world::{
-    World, after, behind, cancel, graph, open_gate, operate, pause, polled, report, sequence,
-    somebody, start, step, success, undone,
+    World, after, behind, cancel, graph, open_gate, operate, pause, polled, report, resume,
+    sequence, somebody, start, step, success, undone,
 };
 
 /// One step under way, one that waits for it.
@@ -120,7 +121,7 @@ fn an_immediate_cancel_ends_everything_at_once() {
     );
     world.check_status(expect!["cancelled; a cancelled #1; b cancelled #0"]);
     world.check(
-        report("a", late, success(serde_json::json!({}))),
+        report("a", late, success(json!({}))),
         expect!["refused: the step has ended as cancelled"],
     );
 }
@@ -131,14 +132,9 @@ fn nothing_changes_a_run_that_has_ended() {
     let mut world = World::started(sequence([behind("go", step("a"))]));
     world.does(cancel(Immediate));
     let ended = world.run.clone();
-    for command in [
-        start(),
-        open_gate("go"),
-        pause(),
-        crate::world::resume(),
-        cancel(Drain),
-        operate("a", stepwell_core::command::Operation::Skip),
-    ] {
+    for command in
+        [start(), open_gate("go"), pause(), resume(), cancel(Drain), operate("a", Operation::Skip)]
+    {
         let refusal = world.asks(&command).unwrap_err();
         assert!(refusal.is_stale(), "{command:?}: {refusal}");
     }
@@ -250,8 +246,5 @@ fn a_run_that_is_being_stopped_takes_no_other_orders() {
     let mut world = World::started(graph(vec![step("a"), after(&[0], step("b"))]));
     world.does(cancel(Drain));
     world.check(pause(), expect!["refused: the run is being cancelled"]);
-    world.check(
-        operate("a", stepwell_core::command::Operation::Retry),
-        expect!["refused: the run is being cancelled"],
-    );
+    world.check(operate("a", Operation::Retry), expect!["refused: the run is being cancelled"]);
 }

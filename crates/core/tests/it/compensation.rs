@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use serde_json::json;
+use stepwell_core::command::Command;
 use stepwell_core::definition::{Part, StepSpec, Workflow};
 use stepwell_core::effect::Effect;
 use stepwell_core::id::StepIndex;
@@ -123,7 +124,7 @@ fn a_step_whose_polling_took_too_long_is_undone() {
     world.does(world.unfinished("a"));
     world.pass(minutes(10));
     world.check(
-        stepwell_core::command::Command::Wake,
+        Command::Wake,
         expect![[r#"
             step_timed_out a error=poll_timed_out
             compensation_started a run=2

@@ -1,8 +1,7 @@
 //! Why a run is where it is: there is always an answer.
 
 use expect_test::{Expect, expect};
-use stepwell_core::definition::CancelMode;
-use stepwell_core::definition::Workflow;
+use stepwell_core::definition::{CancelMode, Workflow};
 use stepwell_core::explain::explain;
 use stepwell_core::retry::RetryPolicy;
 
@@ -13,11 +12,11 @@ use crate::world::{
 #[track_caller]
 fn check(world: &World, expected: Expect) {
     let explanation = explain(&world.run, world.now);
-    let mut text = explanation.summary;
+    let mut text = explanation.summary + "\n";
     for wait in explanation.waits {
         let until = wait.until.map(|until| format!("; until {until}")).unwrap_or_default();
         let advice = wait.advice.map(|advice| format!("; {advice}")).unwrap_or_default();
-        text += &format!("\n{} [{}] {}{until}{advice}", wait.step, wait.waiting_for, wait.reason);
+        text += &format!("{} [{}] {}{until}{advice}\n", wait.step, wait.waiting_for, wait.reason);
     }
     expected.assert_eq(&text);
 }
@@ -30,7 +29,8 @@ fn a_run_that_was_not_started_waits_for_its_start() {
         expect![[r#"
             the run was created and has not been started yet
             a [start] waits for the start of the run
-            b [start] waits for the start of the run"#]],
+            b [start] waits for the start of the run
+        "#]],
     );
     world.does(open_gate("go"));
     check(
@@ -38,7 +38,8 @@ fn a_run_that_was_not_started_waits_for_its_start() {
         expect![[r#"
             the run was created and has not been started yet
             a [start] waits for the start of the run
-            b [start] waits for the start of the run"#]],
+            b [start] waits for the start of the run
+        "#]],
     );
 }
 
@@ -50,7 +51,8 @@ fn a_step_with_a_worker_says_whether_the_worker_has_taken_it() {
         expect![[r#"
             the run is under way; 0 of 2 steps have ended
             a [worker] attempt 1 is in pool "default"; no worker has acknowledged it yet; until in 15m (2025-03-15T00:15:00.000Z); see that a worker of this pool is running
-            b [steps] waits for "a""#]],
+            b [steps] waits for "a"
+        "#]],
     );
     world.does(world.acked("a"));
     check(
@@ -58,7 +60,8 @@ fn a_step_with_a_worker_says_whether_the_worker_has_taken_it() {
         expect![[r#"
             the run is under way; 0 of 2 steps have ended
             a [worker] attempt 1 is with a worker of pool "default"; until in 15m (2025-03-15T00:15:00.000Z)
-            b [steps] waits for "a""#]],
+            b [steps] waits for "a"
+        "#]],
     );
 }
 
@@ -70,14 +73,16 @@ fn a_step_that_rests_says_why_and_until_when() {
         &world,
         expect![[r#"
             the run is under way; 0 of 1 steps have ended
-            a [retry] attempt 1 failed: the worker broke (broken); until in 30s (2025-03-15T00:00:30.000Z); retry the step to try again at once"#]],
+            a [retry] attempt 1 failed: the worker broke (broken); until in 30s (2025-03-15T00:00:30.000Z); retry the step to try again at once
+        "#]],
     );
     world.pass(minutes(1));
     check(
         &world,
         expect![[r#"
             the run is under way; 0 of 1 steps have ended
-            a [retry] attempt 1 failed: the worker broke (broken); until now (due since 2025-03-15T00:00:30.000Z); retry the step to try again at once"#]],
+            a [retry] attempt 1 failed: the worker broke (broken); until now (due since 2025-03-15T00:00:30.000Z); retry the step to try again at once
+        "#]],
     );
 }
 
@@ -90,7 +95,8 @@ fn a_step_behind_a_gate_names_it() {
             the run is under way; 0 of 3 steps have ended
             a [worker] attempt 1 is in pool "default"; no worker has acknowledged it yet; until in 15m (2025-03-15T00:15:00.000Z); see that a worker of this pool is running
             b [gate] stands behind gate "go", which is closed; open the gate
-            c [steps] waits for "a""#]],
+            c [steps] waits for "a"
+        "#]],
     );
 }
 
@@ -102,14 +108,16 @@ fn a_polling_step_says_whose_turn_it_is() {
         &world,
         expect![[r#"
             the run is under way; 0 of 1 steps have ended
-            a [poll] the worker's last answer was: not finished yet; until in 1m (2025-03-15T00:01:00.000Z)"#]],
+            a [poll] the worker's last answer was: not finished yet; until in 1m (2025-03-15T00:01:00.000Z)
+        "#]],
     );
     world.wakes();
     check(
         &world,
         expect![[r#"
             the run is under way; 0 of 1 steps have ended
-            a [poll_answer] the worker was asked again whether it is finished; until in 3m (2025-03-15T00:04:00.000Z)"#]],
+            a [poll_answer] the worker was asked again whether it is finished; until in 3m (2025-03-15T00:04:00.000Z)
+        "#]],
     );
     world.does(pause());
     world.wakes();
@@ -117,7 +125,8 @@ fn a_polling_step_says_whose_turn_it_is() {
         &world,
         expect![[r#"
             the run is paused; 0 of 1 steps have ended; resume it to go on
-            a [resume] could go on, but the run is paused; until in 6m (2025-03-15T00:10:00.000Z); resume the run"#]],
+            a [resume] could go on, but the run is paused; until in 6m (2025-03-15T00:10:00.000Z); resume the run
+        "#]],
     );
 }
 
@@ -130,14 +139,16 @@ fn a_run_between_two_attempts_says_when_the_next_begins() {
         &world,
         expect![[r#"
             attempt 1 of the whole run failed; the next begins in 5m (2025-03-15T00:05:00.000Z)
-            a [run_retry] waits for the next attempt of the whole run; until in 5m (2025-03-15T00:05:00.000Z)"#]],
+            a [run_retry] waits for the next attempt of the whole run; until in 5m (2025-03-15T00:05:00.000Z)
+        "#]],
     );
     world.does(pause());
     check(
         &world,
         expect![[r#"
             the run is paused; attempt 1 of the whole run failed; resume it to go on
-            a [run_retry] waits for the next attempt of the whole run; until in 5m (2025-03-15T00:05:00.000Z)"#]],
+            a [run_retry] waits for the next attempt of the whole run; until in 5m (2025-03-15T00:05:00.000Z)
+        "#]],
     );
 }
 
@@ -150,7 +161,8 @@ fn a_paused_run_and_a_stopping_run_say_so() {
         &world,
         expect![[r#"
             the run is paused; 1 of 2 steps have ended; resume it to go on
-            b [resume] could go on, but the run is paused; resume the run"#]],
+            b [resume] could go on, but the run is paused; resume the run
+        "#]],
     );
     let mut stopping = World::started(sequence([step("a"), step("b")]));
     stopping.does(cancel(CancelMode::Drain));
@@ -158,7 +170,8 @@ fn a_paused_run_and_a_stopping_run_say_so() {
         &stopping,
         expect![[r#"
             the run is being cancelled and waits for what is under way; 1 of 2 steps have ended
-            a [worker] attempt 1 is in pool "default"; no worker has acknowledged it yet; until in 15m (2025-03-15T00:15:00.000Z); see that a worker of this pool is running"#]],
+            a [worker] attempt 1 is in pool "default"; no worker has acknowledged it yet; until in 15m (2025-03-15T00:15:00.000Z); see that a worker of this pool is running
+        "#]],
     );
 }
 
@@ -166,11 +179,26 @@ fn a_paused_run_and_a_stopping_run_say_so() {
 fn a_run_that_has_ended_waits_for_nothing() {
     let mut succeeded = World::started(sequence([step("a")]));
     succeeded.does(succeeded.succeeded("a"));
-    check(&succeeded, expect!["the run succeeded; 1 of 1 steps have ended"]);
+    check(
+        &succeeded,
+        expect![[r#"
+            the run succeeded; 1 of 1 steps have ended
+        "#]],
+    );
     let mut failed = World::started(sequence([step("a")]));
     failed.does(failed.failed_for_good("a"));
-    check(&failed, expect!["the run failed: the worker broke (broken)"]);
+    check(
+        &failed,
+        expect![[r#"
+            the run failed: the worker broke (broken)
+        "#]],
+    );
     let mut cancelled = World::started(sequence([step("a")]));
     cancelled.does(cancel(CancelMode::Immediate));
-    check(&cancelled, expect!["the run was cancelled; 1 of 1 steps have ended"]);
+    check(
+        &cancelled,
+        expect![[r#"
+            the run was cancelled; 1 of 1 steps have ended
+        "#]],
+    );
 }

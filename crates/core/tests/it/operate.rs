@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use serde_json::json;
+use stepwell_core::command::Command;
 use stepwell_core::command::Operation::{MarkSucceeded, Retry, Skip};
 use stepwell_core::definition::{StepSpec, Workflow};
 use stepwell_core::retry::RetryPolicy;
@@ -109,7 +110,7 @@ fn a_step_that_was_settled_before_the_start_stays_settled() {
     world.does(operate("a", Skip));
     let carried = vec![(world.index("a"), json!({}))];
     world.check(
-        stepwell_core::command::Command::Start { carried },
+        Command::Start { carried },
         expect![[r#"
             run_started
             step_dispatched b attempt=1 expires_at=+15m lease=1

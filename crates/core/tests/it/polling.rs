@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use serde_json::json;
-use stepwell_core::command::Command;
+use stepwell_core::command::{Command, Operation};
 use stepwell_core::step::{PollTurn, StepStatus};
 
 use crate::world::{World, minutes, operate, polled, report, seconds, sequence, step, success};
@@ -217,7 +217,7 @@ fn a_person_may_have_a_polling_step_tried_again() {
     let mut world = polling();
     world.wakes();
     world.check(
-        operate("a", stepwell_core::command::Operation::Retry),
+        operate("a", Operation::Retry),
         expect![[r#"
             step_operated a operation=retry
             step_dispatched a attempt=2 expires_at=+15m lease=3

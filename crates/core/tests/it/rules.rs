@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use stepwell_core::command::Command;
+use stepwell_core::command::{Command, StepRef};
 use stepwell_core::decide::Decision;
 use stepwell_core::effect::Effect;
 use stepwell_core::entry::Entry;
@@ -69,7 +69,7 @@ fn an_answer_is_refused_exactly_when_its_attempt_or_lease_is_not_in_force() {
     lives::each(|life| {
         life.live(|change| {
             let Command::Report { step, fence, .. } = &change.command else { return };
-            let stepwell_core::command::StepRef::Index(step) = step else { return };
+            let StepRef::Index(step) = step else { return };
             let lease = change.before.steps[step.position()].lease;
             let in_force = lease
                 .is_some_and(|lease| (lease.attempt, lease.id) == (fence.attempt, fence.lease));
@@ -184,7 +184,7 @@ fn nothing_is_dispatched_out_of_turn() {
     });
 }
 
-// every wait is a row. What moves by itself has a moment; what does not says for whom
+// every wait is a row. What moves by itself has a moment; what does not says for whom
 // it waits.
 #[test]
 fn whatever_has_not_ended_says_what_it_waits_for_and_has_a_moment_unless_somebody_must_act() {

@@ -1,6 +1,7 @@
 //! Attempts of the whole run: it goes on where it failed.
 
 use expect_test::expect;
+use serde_json::json;
 use stepwell_core::command::Command;
 use stepwell_core::command::Operation::Skip;
 use stepwell_core::definition::{StepSpec, Workflow};
@@ -204,12 +205,12 @@ fn a_late_outcome_of_the_last_round_does_not_settle_the_next() {
     let old = world.fence("a");
     world.does(world.failed("a"));
     world.check(
-        report("a", old, success(serde_json::json!({}))),
+        report("a", old, success(json!({}))),
         expect!["refused: no attempt of the step is under way; it is retry_wait"],
     );
     world.wakes();
     world.check(
-        report("a", old, success(serde_json::json!({}))),
+        report("a", old, success(json!({}))),
         expect!["refused: attempt 1 is not in force; the step is at attempt 2"],
     );
 }

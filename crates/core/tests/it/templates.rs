@@ -6,7 +6,8 @@ use stepwell_core::definition::{FailureMode, StepSpec, Workflow};
 use stepwell_core::step::StepStatus;
 
 use crate::world::{
-    World, behind, graph, open_gate, pause, polled, resume, sequence, start, step, success, undone,
+    World, after, behind, graph, open_gate, pause, polled, resume, sequence, start, step, success,
+    undone,
 };
 
 fn with_params(params: Value, step: StepSpec) -> StepSpec {
@@ -77,7 +78,7 @@ fn a_name_that_nothing_has_fails_the_step_without_an_attempt() {
 fn a_name_that_a_result_did_not_bring_fails_the_step_that_needs_it() {
     let first = giving("ticket", "id", step("a"));
     let second = with_params(json!("{{ticket}}"), step("b"));
-    let workflow = graph(vec![first, crate::world::after(&[0], second), step("c")]);
+    let workflow = graph(vec![first, after(&[0], second), step("c")]);
     let mut world = World::started(Workflow { failure: FailureMode::CancelRest, ..workflow });
     world.check(
         world.reported("a", success(json!({ "number": 7 }))),
