@@ -40,7 +40,11 @@ fn a_run_is_ready_until_its_first_attempt_and_running_from_then_on() {
     assert_eq!((world.run.status, world.run.started_at), (RunStatus::Ready, None));
     world.pass(seconds(5));
     world.does(open_gate("go"));
-    assert_eq!((world.run.status, world.run.started_at), (RunStatus::Running, Some(world.now)));
+    let began_at = world.now;
+    assert_eq!((world.run.status, world.run.started_at), (RunStatus::Running, Some(began_at)));
+    world.does(world.failed("a"));
+    world.wakes();
+    assert_eq!(world.run.started_at, Some(began_at), "a run begins once");
 }
 
 // D-042, A-066, C-038, C-039: the next step starts with the success of the one before, and not earlier.

@@ -145,6 +145,8 @@ fn the_last_rest_ends_with_the_time_of_polling() {
     let give_up_at = world.now.after(minutes(10));
     for _ in 0..9 {
         world.wakes();
+        // The worker takes its time, so that the last rest would end too late.
+        world.pass(seconds(3));
         world.does(world.unfinished("a"));
     }
     world.wakes();
