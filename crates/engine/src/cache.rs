@@ -30,10 +30,6 @@ impl Cache {
         Self { generations: Mutex::default(), runs_max, bytes_max }
     }
 
-    pub(crate) fn get(&self, id: RunId) -> Option<Arc<Run>> {
-        self.lock().get(id)
-    }
-
     /// Many at once, under one lock.
     pub(crate) fn get_all(&self, ids: &[RunId]) -> Vec<Option<Arc<Run>>> {
         let mut generations = self.lock();

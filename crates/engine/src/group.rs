@@ -365,7 +365,11 @@ fn extend(write: &mut Write, decision: Decision, now: Timestamp, retention: &Ret
             Effect::Publish(_) | Effect::Withdraw(_) => {}
         }
     }
-    write.records.push(Record { version: run.version, at: run.updated_at, entries: decision.entries });
+    write.records.push(Record {
+        version: run.version,
+        at: run.updated_at,
+        entries: decision.entries,
+    });
     write.effects.extend(decision.effects);
     write.run = run;
 }
@@ -375,19 +379,20 @@ fn end(write: &mut Write, run: &Run, status: RunStatus, now: Timestamp, retentio
     write.outbox.extend(notice::notices(run).into_iter().map(|notice| NewMessage {
         kind: "webhook".to_owned(),
         destination: notice.url,
-        body: notice.body,
+        body: notice.body.to_string(),
         due_at: now,
     }));
     write.has_messages = !write.outbox.is_empty();
     if status == RunStatus::Failed {
         let failed = run.steps.iter().position(|step| step.error.is_some());
-        write.dead_letter = Some(NewDeadLetter {
-            reason: "run_failed".to_owned(),
-            step: failed.map(|position| run.header.specs()[position].id.clone()),
-            error: run.error.as_deref().cloned().unwrap_or_else(|| {
-                stepwell_core::step::StepError::new("failed", "the run failed")
-            }),
-            at: now,
-        });
+        write.dead_letter =
+            Some(NewDeadLetter {
+                reason: "run_failed".to_owned(),
+                step: failed.map(|position| run.header.specs()[position].id.clone()),
+                error: run.error.as_deref().cloned().unwrap_or_else(|| {
+                    stepwell_core::step::StepError::new("failed", "the run failed")
+                }),
+                at: now,
+            });
     }
 }

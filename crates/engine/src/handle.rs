@@ -177,6 +177,7 @@ impl Handler {
             }
             Err(error) => {
                 tracing::warn!(%error, asks = group.len(), "commit_failed");
+                self.shared.look_again(&group);
                 for (ticket, _) in group.tickets {
                     ticket.ask.run().into_iter().for_each(|id| self.shared.cache.forget(id));
                     self.answer(ticket.slot, Err(error.clone()));
@@ -274,7 +275,11 @@ fn repeated(ask: &Ask, holder: &stepwell_store::KeyHolder) -> Answered {
         Ask::Start(start) => start.key.is_some_and(|key| key.request_hash == holder.request_hash),
         Ask::Command { .. } | Ask::PutOff { .. } => false,
     };
-    if same { Ok(Reply::Repeated(holder.run)) } else { Err(EngineError::KeyReused { run: holder.run }) }
+    if same {
+        Ok(Reply::Repeated(holder.run))
+    } else {
+        Err(EngineError::KeyReused { run: holder.run })
+    }
 }
 
 fn full(ask: &Ask, open: u32) -> EngineError {

@@ -137,7 +137,9 @@ impl Engine {
     pub async fn command(&self, run: RunId, command: Command) -> Result<Arc<Run>, EngineError> {
         match self.ask_one(Ask::command(run, command)).await? {
             Reply::Applied(run) | Reply::Started(run) => Ok(run),
-            Reply::Repeated(_) => Err(EngineError::Broken("a command is never repeated".to_owned())),
+            Reply::Repeated(_) => {
+                Err(EngineError::Broken("a command is never repeated".to_owned()))
+            }
         }
     }
 
@@ -170,10 +172,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the bus is away.
-    pub async fn give_back(
-        &self,
-        held: Vec<(Held, Duration)>,
-    ) -> Result<Vec<bool>, EngineError> {
+    pub async fn give_back(&self, held: Vec<(Held, Duration)>) -> Result<Vec<bool>, EngineError> {
         self.shared.give_back(held).await
     }
 

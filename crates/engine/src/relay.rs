@@ -18,7 +18,7 @@ use stepwell_core::time::Timestamp;
 use stepwell_store::{NewDeadLetter, OutboxMessage, OutboxSettlement};
 use tokio::task::JoinSet;
 
-use crate::group::Write;
+use crate::group::{Staged, Write};
 use crate::shared::{Change, Shared, stopped};
 
 /// Outbox rows sent at once.
@@ -48,6 +48,24 @@ impl Shared {
         }
         self.cache.put_all(committed);
         self.to_bus(published, withdrawn).await;
+    }
+
+    /// A commit failed, and may have happened all the same: whatever it would have led to is looked
+    /// up in the store, because nobody will ask for it again.
+    pub(crate) fn look_again(&self, group: &Staged) {
+        for write in &group.writes {
+            for written in std::iter::once(write).chain(&write.children) {
+                self.cache.forget(written.run.id());
+            }
+            for (run, _, directive) in write.directives() {
+                if let Some(window) = self.bus.window() {
+                    let pool = &run.header.spec(directive.step).pool;
+                    window.refill_from_start(Arc::from(pool.as_str()));
+                }
+            }
+        }
+        self.wake_at(self.now());
+        self.outbox.notify_one();
     }
 
     fn announce(&self, run: &Run) {
@@ -86,13 +104,7 @@ pub(crate) fn message(run: &Run, directive: Directive) -> Message {
     parts(message_id(run, directive), &spec.pool, lane, run.header.priority, directive.lease)
 }
 
-pub(crate) fn parts(
-    id: MessageId,
-    pool: &str,
-    lane: u8,
-    priority: u8,
-    lease: LeaseId,
-) -> Message {
+pub(crate) fn parts(id: MessageId, pool: &str, lane: u8, priority: u8, lease: LeaseId) -> Message {
     Message {
         id,
         address: Address {

@@ -101,8 +101,7 @@ impl Shared {
     /// Leases directives. What is no longer in force is dropped on the way.
     pub(crate) async fn take(&self, ask: Take<'_>) -> Result<Vec<Taken>, EngineError> {
         let Take { pool, lanes, max, wait, visibility } = ask;
-        let deliveries =
-            self.bus.receive(Receive { pool, lanes, max, wait, visibility }).await?;
+        let deliveries = self.bus.receive(Receive { pool, lanes, max, wait, visibility }).await?;
         if deliveries.is_empty() {
             return Ok(Vec::new());
         }

@@ -18,6 +18,9 @@ use crate::time::Timestamp;
 /// The longest rest a worker may ask for before another attempt.
 const RETRY_AFTER_MAX: Interval = Interval::from_secs(24 * 3600);
 
+/// The least rest after the bus refused a directive.
+const UNPUBLISHED_REST: Interval = Interval::from_secs(1);
+
 /// An attempt that ended without success.
 pub(super) struct Failure {
     error: StepError,
@@ -102,7 +105,7 @@ impl Draft<'_, '_> {
         let tries = self.step(step).tries;
         let may_retry = failure.retryable && self.run.cancel.is_none();
         if may_retry && (tries < spec.retry.attempts_max || !failure.counted) {
-            let retry_at = self.retry_at(step, failure.retry_after);
+            let retry_at = self.retry_at(step, &failure);
             let counted = failure.counted;
             self.push(Entry::AttemptFailed { step, error: failure.error, retry_at, counted });
             if retry_at <= self.now {
@@ -123,11 +126,15 @@ impl Draft<'_, '_> {
         self.fail(step, entry);
     }
 
-    fn retry_at(&self, step: StepIndex, asked: Option<Interval>) -> Timestamp {
-        let attempt = self.step(step).attempt;
-        let by_policy =
-            self.spec(step).retry.delay_after(attempt, self.run.id(), u32::from(step.0));
-        self.now.after(asked.map_or(by_policy, |asked| asked.min(RETRY_AFTER_MAX).max(by_policy)))
+    /// When the next attempt comes. Delays follow the tries of this round, so that they begin anew
+    /// after a person's retry.
+    fn retry_at(&self, step: StepIndex, failure: &Failure) -> Timestamp {
+        let tries = self.step(step).tries.max(1);
+        let by_policy = self.spec(step).retry.delay_after(tries, self.run.id(), u32::from(step.0));
+        let asked = failure.retry_after.unwrap_or(Interval::ZERO).min(RETRY_AFTER_MAX);
+        // A bus that refuses everything must not be asked as fast as it can say no.
+        let floor = if failure.counted { Interval::ZERO } else { UNPUBLISHED_REST };
+        self.now.after(by_policy.max(asked).max(floor))
     }
 
     pub(super) fn run_attempts_remain(&self) -> bool {

@@ -1,0 +1,11 @@
+//! The engine, on real stores and the real bus, with a clock that the test moves.
+
+mod faults;
+mod faulty;
+mod fencing;
+mod flow;
+mod intake;
+mod recovery;
+mod timers;
+mod webhooks;
+mod world;

@@ -1,0 +1,1 @@
+//! Who asked to be told is told.
