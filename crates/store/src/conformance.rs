@@ -1,1 +1,40 @@
-//! The promises of the contract, as cases that every store passes.
+//! What every store must do, as cases that panic when it does not.
+//!
+//! Each case takes a fresh, empty store. The runs in them are made by the real decisions of `core`,
+//! so that what is stored is what an engine would store. A new store is done when it passes all.
+
+mod commit;
+mod creation;
+mod documents;
+mod letters;
+mod life;
+mod lists;
+mod queue;
+mod retention;
+mod waits;
+mod world;
+
+use std::sync::Arc;
+
+use crate::{Answer, Store};
+
+pub use commit::*;
+pub use creation::*;
+pub use documents::*;
+pub use letters::*;
+pub use life::*;
+pub use lists::*;
+pub use queue::*;
+pub use retention::*;
+pub use waits::*;
+
+/// Opens the same place again, after the store was closed.
+pub type Reopen = Box<dyn Fn() -> Answer<'static, Arc<dyn Store>> + Send + Sync>;
+
+/// A store under test.
+pub struct Subject {
+    /// fresh and empty
+    pub store: Arc<dyn Store>,
+    /// for a store that outlives its process
+    pub reopen: Option<Reopen>,
+}

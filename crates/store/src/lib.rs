@@ -11,6 +11,7 @@
 //! An implementer may assume that every [`Item`] of a group concerns another run, except that the
 //! children of an item are new runs. Every implementation passes the suite in `conformance`.
 
+#[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
 pub mod memory;

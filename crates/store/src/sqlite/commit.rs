@@ -21,7 +21,8 @@ const EPOCH: &str = include_str!("../../sql/sqlite/epoch.sql");
 const KEY_FIND: &str = include_str!("../../sql/sqlite/key_find.sql");
 const KEY_INSERT: &str = include_str!("../../sql/sqlite/key_insert.sql");
 const TENANT_OPEN: &str = include_str!("../../sql/sqlite/tenant_open.sql");
-const TENANT_MOVE: &str = include_str!("../../sql/sqlite/tenant_move.sql");
+const TENANT_BEGIN: &str = include_str!("../../sql/sqlite/tenant_begin.sql");
+const TENANT_END: &str = include_str!("../../sql/sqlite/tenant_end.sql");
 const RUN_EXISTS: &str = include_str!("../../sql/sqlite/run_exists.sql");
 const RUN_RESCHEDULE: &str = include_str!("../../sql/sqlite/run_reschedule.sql");
 const OUTBOX_INSERT: &str = include_str!("../../sql/sqlite/outbox_insert.sql");
@@ -88,7 +89,7 @@ fn insert_run(tx: &Transaction<'_>, create: &CreateRows) -> Result<bool, StoreEr
         take_key(tx, create, taken)?;
     }
     if !create.state.status.is_terminal() {
-        move_load(tx, &create.header.tenant, create.was_asked_for(), 1)?;
+        count_run(tx, TENANT_BEGIN, &create.header.tenant, create.was_asked_for())?;
     }
     write_followers(tx, run, &create.outbox, create.dead_letter.as_ref())?;
     insert_children(tx, &create.children)?;
@@ -115,7 +116,7 @@ fn write_advance(tx: &Transaction<'_>, advance: &AdvanceRows) -> Result<Verdict,
         };
         run_write::move_run(tx, advance, &before)?;
         if !before.ended && advance.state.status.is_terminal() {
-            move_load(tx, &before.tenant, !before.is_compensation, -1)?;
+            count_run(tx, TENANT_END, &before.tenant, !before.is_compensation)?;
         }
     }
     for step in &advance.steps {
@@ -232,13 +233,14 @@ fn open_runs(tx: &Transaction<'_>, tenant: &Tenant) -> Result<u32, StoreError> {
     Ok(open.unwrap_or(0))
 }
 
-fn move_load(
+/// Counts a run that begins or ends among the open ones of its tenant.
+fn count_run(
     tx: &Transaction<'_>,
+    statement: &str,
     tenant: &Tenant,
-    asked_for: bool,
-    by: i64,
+    was_asked_for: bool,
 ) -> Result<(), StoreError> {
-    let (open, compensations) = if asked_for { (by, 0) } else { (0, by) };
-    tx.prepare_cached(TENANT_MOVE)?.execute(params![tenant.as_str(), open, compensations])?;
+    let (open, compensations) = if was_asked_for { (1, 0) } else { (0, 1) };
+    tx.prepare_cached(statement)?.execute(params![tenant.as_str(), open, compensations])?;
     Ok(())
 }

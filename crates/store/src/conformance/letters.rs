@@ -1,0 +1,124 @@
+//! Dead letters and the outbox.
+
+use stepwell_core::id::Tenant;
+use stepwell_core::run::Header;
+use stepwell_core::time::Timestamp;
+
+use super::Subject;
+use super::world::{World, at, header, item, letter, message, run_id, started};
+use crate::model::{Create, DeadLetter, DeadLetterFilter, OutboxSettlement, Settlement};
+
+async fn letters(world: &World, filter: DeadLetterFilter) -> Vec<DeadLetter> {
+    world.store.dead_letters(filter).await.expect("dead letters")
+}
+
+/// Three runs of two tenants, each given up, in this order.
+async fn given_up(world: &World) -> Vec<i64> {
+    let globex = Tenant::new("globex");
+    for header in [header(1), Header { tenant: globex, ..header(2) }, header(3)] {
+        let create = Create { dead_letter: Some(letter("run_failed")), ..started(header) };
+        world.stores(item(create)).await;
+    }
+    let mut ids: Vec<i64> =
+        letters(world, DeadLetterFilter::default()).await.iter().map(|letter| letter.id).collect();
+    ids.reverse();
+    ids
+}
+
+fn settlement(actor: &str) -> Settlement {
+    Settlement {
+        at: at(5),
+        actor: actor.to_owned(),
+        replayed_as: Some(run_id(9)),
+        reason: "fixed".to_owned(),
+    }
+}
+
+/// Dead letters are listed newest first, by tenant, workflow, run and number.
+pub async fn dead_letters_are_found_again(subject: Subject) {
+    let world = World::of(&subject).await;
+    let ids = given_up(&world).await;
+    assert_eq!(ids.len(), 3);
+    assert!(ids.is_sorted());
+    let all = DeadLetterFilter::default;
+    let cases: [(DeadLetterFilter, &[u64]); 8] = [
+        (all(), &[3, 2, 1]),
+        (DeadLetterFilter { limit: 2, ..all() }, &[3, 2]),
+        (DeadLetterFilter { before: Some(ids[2]), ..all() }, &[2, 1]),
+        (DeadLetterFilter { tenant: Some(Tenant::new("acme")), ..all() }, &[3, 1]),
+        (DeadLetterFilter { workflow: Some("onboard".to_owned()), ..all() }, &[3, 2, 1]),
+        (DeadLetterFilter { workflow: Some("other".to_owned()), ..all() }, &[]),
+        (DeadLetterFilter { run: Some(run_id(2)), ..all() }, &[2]),
+        (DeadLetterFilter { id: Some(ids[0]), ..all() }, &[1]),
+    ];
+    for (filter, expected) in cases {
+        let found = letters(&world, filter.clone()).await;
+        let found: Vec<_> = found.iter().map(|letter| letter.run).collect();
+        let expected: Vec<_> = expected.iter().copied().map(run_id).collect();
+        assert_eq!(found, expected, "{filter:?}");
+    }
+    let newest = letters(&world, all()).await.remove(0);
+    let expected = DeadLetter {
+        id: ids[2],
+        run: run_id(3),
+        tenant: Tenant::new("acme"),
+        workflow: "onboard".to_owned(),
+        letter: letter("run_failed"),
+        settlement: None,
+    };
+    assert_eq!(newest, expected);
+}
+
+/// A dead letter is settled once; then it is listed only on demand.
+pub async fn a_dead_letter_is_settled_once(subject: Subject) {
+    let world = World::of(&subject).await;
+    let ids = given_up(&world).await;
+    let settle = |actor| world.store.settle_dead_letter(ids[1], settlement(actor));
+    assert!(settle("ada").await.expect("settled"));
+    assert!(!settle("grace").await.expect("settled before"));
+    let unknown = world.store.settle_dead_letter(999, settlement("ada")).await;
+    assert!(!unknown.expect("there is none"));
+
+    let open = letters(&world, DeadLetterFilter::default()).await;
+    assert_eq!(open.iter().map(|letter| letter.id).collect::<Vec<_>>(), [ids[2], ids[0]]);
+    let all = DeadLetterFilter { with_settled: true, ..DeadLetterFilter::default() };
+    let all = letters(&world, all).await;
+    assert_eq!(all[1].settlement, Some(settlement("ada")));
+    assert_eq!(world.store.figures().await.expect("figures").dead_letters, 2);
+}
+
+async fn outbox(world: &World, now: Timestamp) -> Vec<(i64, String, u32)> {
+    let due = world.store.outbox(now, 9).await.expect("an outbox");
+    due.into_iter().map(|found| (found.id, found.message.body, found.tries)).collect()
+}
+
+/// A message is due from its moment on, oldest first, until it is sent, put off or given up.
+pub async fn a_message_waits_until_it_is_settled(subject: Subject) {
+    let world = World::of(&subject).await;
+    let messages = [("late", 30), ("early", 10), ("middle", 20), ("future", 99)];
+    let outbox_of = messages.map(|(body, due)| message(body, at(due))).to_vec();
+    world.stores(item(Create { outbox: outbox_of, ..started(header(1)) })).await;
+    assert_eq!(outbox(&world, at(9)).await, []);
+    let due = outbox(&world, at(30)).await;
+    let bodies: Vec<&str> = due.iter().map(|(_, body, _)| body.as_str()).collect();
+    assert_eq!(bodies, ["early", "middle", "late"]);
+    assert_eq!(world.store.outbox(at(30), 1).await.expect("one")[0].run, run_id(1));
+
+    let settlements = vec![
+        OutboxSettlement::Sent { id: due[0].0 },
+        OutboxSettlement::PutOff { id: due[1].0, due_at: at(40) },
+        OutboxSettlement::GivenUp { id: due[2].0, letter: letter("webhook_undelivered") },
+        OutboxSettlement::Sent { id: 999 },
+    ];
+    world.store.settle_outbox(settlements.clone()).await.expect("settled");
+    assert_eq!(outbox(&world, at(39)).await, []);
+    assert_eq!(outbox(&world, at(40)).await, [(due[1].0, "middle".to_owned(), 1)]);
+    let given_up = letters(&world, DeadLetterFilter::default()).await;
+    assert_eq!(given_up.len(), 1);
+    assert_eq!(given_up[0].letter, letter("webhook_undelivered"));
+    assert_eq!(world.store.figures().await.expect("figures").outbox, 2);
+
+    let again = settlements.into_iter().skip(2).collect();
+    world.store.settle_outbox(again).await.expect("a repetition is harmless");
+    assert_eq!(letters(&world, DeadLetterFilter::default()).await.len(), 1);
+}

@@ -1,0 +1,329 @@
+//! Runs to be stored: a small workflow, ids that count, and decisions made by `core`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::{Map, Value, json};
+use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::decide::{At, decide};
+use stepwell_core::definition::{
+    CancelMode, FailureMode, Part, Poll, StepSpec, TimeoutMode, Workflow,
+};
+use stepwell_core::duration::Interval;
+use stepwell_core::entry::Record;
+use stepwell_core::id::{RunId, StepIndex, Tenant};
+use stepwell_core::retry::RetryPolicy;
+use stepwell_core::run::{Dialect, Header, Parent, Run};
+use stepwell_core::step::{Outcome, StepError};
+use stepwell_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::Subject;
+use crate::Store;
+use crate::model::{
+    Advance, Create, Epoch, Filter, Group, Item, Key, NewDeadLetter, NewMessage, Page, RunSummary,
+    StoredRun, Verdict,
+};
+
+/// 2025-03-15T00:00:00Z, the moment at which every case begins.
+const DAWN_MS: i64 = 1_741_996_800_000;
+
+/// A store with the right to write to it.
+pub(super) struct World {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) epoch: Epoch,
+}
+
+impl World {
+    /// Takes the store of a case over.
+    pub(super) async fn of(subject: &Subject) -> Self {
+        let epoch = subject.store.open_epoch("conformance").await.expect("a fresh store opens");
+        Self { store: Arc::clone(&subject.store), epoch }
+    }
+
+    /// Commits a group and answers with its verdicts.
+    pub(super) async fn commits(&self, items: Vec<Item>) -> Vec<Verdict> {
+        let group = Group { epoch: self.epoch, items };
+        self.store.commit(group).await.expect("the store takes the group")
+    }
+
+    /// Commits one item that must be done.
+    pub(super) async fn stores(&self, item: Item) {
+        assert_eq!(self.commits(vec![item]).await, [Verdict::Done]);
+    }
+
+    /// Stores a started run.
+    pub(super) async fn begins(&self, header: Header) -> Arc<Run> {
+        let create = started(header);
+        let run = Arc::clone(&create.run);
+        self.stores(item(create)).await;
+        run
+    }
+
+    /// Decides a command on a run and stores the decision.
+    pub(super) async fn moves(&self, run: &Arc<Run>, command: &Command) -> Arc<Run> {
+        self.takes(decided(run, command)).await
+    }
+
+    /// Stores a decision.
+    pub(super) async fn takes(&self, advance: Advance) -> Arc<Run> {
+        let after = Arc::clone(&advance.run);
+        self.stores(Item::Advance(Box::new(advance))).await;
+        after
+    }
+
+    /// Stores the success of every step, one after the other, until the run has ended.
+    pub(super) async fn finishes(&self, mut run: Arc<Run>) -> Arc<Run> {
+        while !run.status.is_terminal() {
+            run = self.moves(&run, &success(&run)).await;
+        }
+        run
+    }
+
+    /// The run as it is stored.
+    pub(super) async fn stored(&self, run: RunId) -> Option<StoredRun> {
+        let mut found = self.store.load(vec![run]).await.expect("runs can be loaded");
+        assert!(found.len() <= 1, "one id gives at most one run");
+        found.pop()
+    }
+
+    /// The run with this number, ready for the next decision.
+    pub(super) async fn run(&self, number: u64) -> Arc<Run> {
+        let stored = self.stored(run_id(number)).await.expect("the run is stored");
+        Arc::new(stored.with_workflow(Arc::new(workflow("onboard"))))
+    }
+
+    /// Ids of a page of runs.
+    pub(super) async fn lists(&self, filter: Filter, page: Page) -> Vec<RunId> {
+        self.summaries(filter, page).await.into_iter().map(|summary| summary.id).collect()
+    }
+
+    /// A page of runs.
+    pub(super) async fn summaries(&self, filter: Filter, page: Page) -> Vec<RunSummary> {
+        self.store.runs(filter, page).await.expect("runs can be listed")
+    }
+}
+
+/// The moment so many seconds after dawn.
+pub(super) fn at(seconds: u64) -> Timestamp {
+    Timestamp::from_millis(DAWN_MS).after(Interval::from_secs(seconds))
+}
+
+/// The id of the run with this number; a higher number is a later run.
+pub(super) fn run_id(number: u64) -> RunId {
+    RunId(Uuid::from_u128((u128::from(DAWN_MS.unsigned_abs()) << 80) | u128::from(number)))
+}
+
+/// A page large enough for any case.
+pub(super) fn all() -> Page {
+    Page { before: None, limit: 1_000 }
+}
+
+/// The header of a run with this number, of two steps, asked for at dawn.
+pub(super) fn header(number: u64) -> Header {
+    Header {
+        id: run_id(number),
+        tenant: Tenant::new("acme"),
+        dialect: Dialect::Commands,
+        workflow: Arc::new(workflow("onboard")),
+        part: Part::Main,
+        parent: None,
+        resumes: None,
+        input: object(&json!({ "name": "ada", "ratio": 0.1 })),
+        special: object(&json!({ "_run_id": "r-1" })),
+        context: Map::new(),
+        routing: None,
+        priority: 5,
+        correlation_id: None,
+        traceparent: None,
+        actor: "conformance".to_owned(),
+        created_at: at(0),
+    }
+}
+
+/// The header of a run that undoes the first step of another.
+pub(super) fn undoing(parent: RunId, number: u64) -> Header {
+    Header {
+        part: Part::Compensation("undo".to_owned()),
+        parent: Some(Parent { run: parent, step: StepIndex(0) }),
+        ..header(number)
+    }
+}
+
+/// Two steps in a row, each with three attempts half a minute apart, of a quarter of an hour each.
+pub(super) fn workflow(name: &str) -> Workflow {
+    let second = StepSpec { after: vec![StepIndex(0)], ..step("second") };
+    Workflow {
+        name: name.to_owned(),
+        version: 1,
+        description: String::new(),
+        request_type: None,
+        input_schema: None,
+        steps: vec![step("first"), second],
+        compensations: BTreeMap::from([("undo".to_owned(), vec![step("erase")])]),
+        run_retry: None,
+        cancel: CancelMode::Drain,
+        failure: FailureMode::SkipDescendants,
+    }
+}
+
+/// A step that sets the variable `found` and may ask to be asked again.
+pub(super) fn step(id: &str) -> StepSpec {
+    StepSpec {
+        id: id.to_owned(),
+        kind: "work".to_owned(),
+        pool: "default".to_owned(),
+        params: Some(json!({ "who": "{{name}}" })),
+        payload_schema: None,
+        outputs: BTreeMap::from([("found".to_owned(), "found".to_owned())]),
+        after: Vec::new(),
+        gate: None,
+        timeout: Interval::from_secs(900),
+        on_timeout: TimeoutMode::Republish,
+        retry: RetryPolicy::fixed(3, Interval::from_secs(30)),
+        poll: Some(Poll { interval: Interval::from_secs(60), timeout: Interval::from_secs(600) }),
+        on_failure: None,
+        continue_on_failure: false,
+    }
+}
+
+/// A workflow whose steps wait in this pool.
+pub(super) fn pooled(pool: &str) -> Arc<Workflow> {
+    let mut workflow = workflow("onboard");
+    for step in &mut workflow.steps {
+        pool.clone_into(&mut step.pool);
+    }
+    Arc::new(workflow)
+}
+
+/// A new run with its first decision: it starts when it was asked for.
+pub(super) fn started(header: Header) -> Create {
+    let created_at = header.created_at;
+    let run = Run::new(Arc::new(header));
+    let (run, record) = decision(&run, &Command::Start { carried: Vec::new() }, created_at);
+    Create {
+        run: Arc::new(run),
+        record,
+        key: None,
+        tenant_cap: None,
+        children: Vec::new(),
+        outbox: Vec::new(),
+        dead_letter: None,
+        expires_at: None,
+    }
+}
+
+/// A decision on a run, a second after its last.
+pub(super) fn decided(run: &Arc<Run>, command: &Command) -> Advance {
+    decided_at(run, command, run.updated_at.after(Interval::from_secs(1)))
+}
+
+/// What a run decides when its moment has come.
+pub(super) fn woken(run: &Arc<Run>) -> Advance {
+    decided_at(run, &Command::Wake, run.wake_at().expect("the run waits for a moment"))
+}
+
+fn decided_at(run: &Arc<Run>, command: &Command, now: Timestamp) -> Advance {
+    let (after, record) = decision(run, command, now);
+    let changed = after
+        .indexed()
+        .filter(|(index, step)| run.steps[index.position()] != **step)
+        .map(|(index, _)| index)
+        .collect();
+    Advance {
+        run: Arc::new(after),
+        from_version: run.version,
+        changed,
+        records: vec![record],
+        children: Vec::new(),
+        outbox: Vec::new(),
+        dead_letter: None,
+        expires_at: None,
+    }
+}
+
+/// A decision as an item.
+pub(super) fn moved(run: &Arc<Run>, command: &Command) -> Item {
+    Item::Advance(Box::new(decided(run, command)))
+}
+
+/// A creation as an item.
+pub(super) fn item(create: Create) -> Item {
+    Item::Create(Box::new(create))
+}
+
+/// The worker of the first step under way is done.
+pub(super) fn success(run: &Run) -> Command {
+    report(run, Outcome::Succeeded { result: json!({ "found": 0.1, "note": "done" }) })
+}
+
+/// The worker of the first step under way failed for good.
+pub(super) fn failure(run: &Run) -> Command {
+    let error = StepError::new("no_such_user", "there is no such user");
+    report(run, Outcome::Failed { error, retryable: false, retry_after: None })
+}
+
+/// The worker of the first step under way answers.
+pub(super) fn report(run: &Run, outcome: Outcome) -> Command {
+    let (step, fence) = under_way(run);
+    Command::Report { step: StepRef::Index(step), fence, outcome }
+}
+
+/// A worker took the first step under way.
+pub(super) fn ack(run: &Run) -> Command {
+    let (step, fence) = under_way(run);
+    Command::Ack { step: StepRef::Index(step), fence }
+}
+
+fn under_way(run: &Run) -> (StepIndex, Fence) {
+    let leased = run.indexed().find_map(|(index, step)| Some((index, step.lease?)));
+    let (index, lease) = leased.expect("a step is under way");
+    (index, Fence { attempt: lease.attempt, lease: lease.id })
+}
+
+/// A key for a request, told from others by these two letters.
+pub(super) fn key(key: u8, request: u8) -> Key {
+    Key { hash: [key; 32], request_hash: [request; 32] }
+}
+
+/// A message to the outside.
+pub(super) fn message(body: &str, due_at: Timestamp) -> NewMessage {
+    NewMessage {
+        kind: "webhook".to_owned(),
+        destination: "https://receiver.example/hook".to_owned(),
+        body: body.to_owned(),
+        due_at,
+    }
+}
+
+/// A dead letter.
+pub(super) fn letter(reason: &str) -> NewDeadLetter {
+    NewDeadLetter {
+        reason: reason.to_owned(),
+        step: Some("first".to_owned()),
+        error: StepError::new("no_such_user", "there is no such user"),
+        at: at(9),
+    }
+}
+
+fn decision(run: &Run, command: &Command, now: Timestamp) -> (Run, Record) {
+    let decision = decide(run, command, &mut At { now, fresh: &mut fresh })
+        .unwrap_or_else(|refusal| panic!("{command:?} was refused: {refusal}"));
+    assert!(!decision.entries.is_empty(), "{command:?} changes something");
+    let record = Record {
+        version: decision.run.version,
+        at: decision.run.updated_at,
+        entries: decision.entries,
+    };
+    (decision.run, record)
+}
+
+fn fresh() -> Uuid {
+    static DRAWN: AtomicU64 = AtomicU64::new(1);
+    Uuid::from_u128(u128::from(DRAWN.fetch_add(1, Ordering::Relaxed)))
+}
+
+fn object(value: &Value) -> Map<String, Value> {
+    value.as_object().cloned().expect("the case gives an object")
+}

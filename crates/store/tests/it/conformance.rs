@@ -1,0 +1,242 @@
+//! Every case of the suite, on every store.
+
+use std::sync::Arc;
+
+use stepwell_store::Store;
+use stepwell_store::conformance::{self, Subject};
+use stepwell_store::memory::MemoryStore;
+use stepwell_store::sqlite::{Options, SqliteStore};
+
+/// Runs a case on each store, fresh and empty.
+async fn on_each_store<F: Future<Output = ()>>(case: impl Fn(Subject) -> F) {
+    case(Subject { store: Arc::new(MemoryStore::new()), reopen: None }).await;
+
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("stepwell.db");
+    let store = SqliteStore::open(&path, Options::default()).unwrap();
+    let reopen = move || {
+        let store = SqliteStore::open(&path, Options::default());
+        let store = store.map(|store| Arc::new(store) as Arc<dyn Store>);
+        Box::pin(std::future::ready(store)) as stepwell_store::Answer<'static, Arc<dyn Store>>
+    };
+    case(Subject { store: Arc::new(store), reopen: Some(Box::new(reopen)) }).await;
+}
+
+// D-025, D-026, D-029, D-030, X-147, X-158: state, steps, attempt, lease and history land together.
+#[tokio::test]
+async fn a_decision_is_stored_whole() {
+    on_each_store(conformance::a_decision_is_stored_whole).await;
+}
+
+// D-031, X-148: a write from another version than the stored one changes nothing.
+#[tokio::test]
+async fn a_stale_item_does_not_cost_its_neighbors() {
+    on_each_store(conformance::a_stale_item_does_not_cost_its_neighbors).await;
+}
+
+#[tokio::test]
+async fn a_run_that_does_not_exist_is_stale() {
+    on_each_store(conformance::a_run_that_does_not_exist_is_stale).await;
+}
+
+#[tokio::test]
+async fn a_repeated_creation_is_stale() {
+    on_each_store(conformance::a_repeated_creation_is_stale).await;
+}
+
+#[tokio::test]
+async fn an_earlier_epoch_writes_nothing() {
+    on_each_store(conformance::an_earlier_epoch_writes_nothing).await;
+}
+
+#[tokio::test]
+async fn several_decisions_on_a_run_are_several_records() {
+    on_each_store(conformance::several_decisions_on_a_run_are_several_records).await;
+}
+
+#[tokio::test]
+async fn children_come_with_their_parent() {
+    on_each_store(conformance::children_come_with_their_parent).await;
+}
+
+#[tokio::test]
+async fn callers_at_once_each_get_their_own_answer() {
+    on_each_store(conformance::callers_at_once_each_get_their_own_answer).await;
+}
+
+// D-027, D-032: the same hash answers with the run that holds it and starts nothing.
+#[tokio::test]
+async fn a_taken_key_stores_nothing() {
+    on_each_store(conformance::a_taken_key_stores_nothing).await;
+}
+
+#[tokio::test]
+async fn a_key_is_taken_by_the_first_of_a_group() {
+    on_each_store(conformance::a_key_is_taken_by_the_first_of_a_group).await;
+}
+
+// unique by tenant and hash, and found by them alone.
+#[tokio::test]
+async fn a_key_belongs_to_its_tenant() {
+    on_each_store(conformance::a_key_belongs_to_its_tenant).await;
+}
+
+#[tokio::test]
+async fn a_repetition_is_recognized_before_the_cap() {
+    on_each_store(conformance::a_repetition_is_recognized_before_the_cap).await;
+}
+
+// D-050, X-143: counted in the creating transaction; a refused run leaves nothing.
+#[tokio::test]
+async fn a_tenant_is_full_at_its_cap() {
+    on_each_store(conformance::a_tenant_is_full_at_its_cap).await;
+}
+
+#[tokio::test]
+async fn a_run_that_ends_makes_room() {
+    on_each_store(conformance::a_run_that_ends_makes_room).await;
+}
+
+#[tokio::test]
+async fn a_compensation_takes_no_room() {
+    on_each_store(conformance::a_compensation_takes_no_room).await;
+}
+
+#[tokio::test]
+async fn runs_come_due_earliest_first() {
+    on_each_store(conformance::runs_come_due_earliest_first).await;
+}
+
+#[tokio::test]
+async fn a_stored_moment_is_early_never_late() {
+    on_each_store(conformance::a_stored_moment_is_early_never_late).await;
+}
+
+#[tokio::test]
+async fn an_earlier_moment_is_stored_at_once() {
+    on_each_store(conformance::an_earlier_moment_is_stored_at_once).await;
+}
+
+#[tokio::test]
+async fn a_first_moment_is_stored() {
+    on_each_store(conformance::a_first_moment_is_stored).await;
+}
+
+#[tokio::test]
+async fn an_ended_run_waits_for_nothing() {
+    on_each_store(conformance::an_ended_run_waits_for_nothing).await;
+}
+
+#[tokio::test]
+async fn urgent_work_goes_first_then_the_oldest() {
+    on_each_store(conformance::urgent_work_goes_first_then_the_oldest).await;
+}
+
+#[tokio::test]
+async fn pools_do_not_mix() {
+    on_each_store(conformance::pools_do_not_mix).await;
+}
+
+// D-030, X-134: what the bus is handed is the recorded attempt and lease, never another.
+#[tokio::test]
+async fn a_queued_step_names_its_attempt() {
+    on_each_store(conformance::a_queued_step_names_its_attempt).await;
+}
+
+#[tokio::test]
+async fn work_that_is_taken_leaves_the_queue() {
+    on_each_store(conformance::work_that_is_taken_leaves_the_queue).await;
+}
+
+#[tokio::test]
+async fn runs_are_listed_newest_first() {
+    on_each_store(conformance::runs_are_listed_newest_first).await;
+}
+
+#[tokio::test]
+async fn filters_restrict_together() {
+    on_each_store(conformance::filters_restrict_together).await;
+}
+
+#[tokio::test]
+async fn a_list_says_what_the_run_says() {
+    on_each_store(conformance::a_list_says_what_the_run_says).await;
+}
+
+#[tokio::test]
+async fn unknown_runs_are_missing_in_the_answer() {
+    on_each_store(conformance::unknown_runs_are_missing_in_the_answer).await;
+}
+
+#[tokio::test]
+async fn a_history_is_read_from_a_version_on() {
+    on_each_store(conformance::a_history_is_read_from_a_version_on).await;
+}
+
+// a stale callback is persisted for audit and changes nothing.
+#[tokio::test]
+async fn stale_reports_are_kept_up_to_a_limit() {
+    on_each_store(conformance::stale_reports_are_kept_up_to_a_limit).await;
+}
+
+#[tokio::test]
+async fn dead_letters_are_found_again() {
+    on_each_store(conformance::dead_letters_are_found_again).await;
+}
+
+#[tokio::test]
+async fn a_dead_letter_is_settled_once() {
+    on_each_store(conformance::a_dead_letter_is_settled_once).await;
+}
+
+#[tokio::test]
+async fn a_message_waits_until_it_is_settled() {
+    on_each_store(conformance::a_message_waits_until_it_is_settled).await;
+}
+
+#[tokio::test]
+async fn workflows_are_versioned_by_name() {
+    on_each_store(conformance::workflows_are_versioned_by_name).await;
+}
+
+#[tokio::test]
+async fn a_request_type_leads_to_its_last_claimer() {
+    on_each_store(conformance::a_request_type_leads_to_its_last_claimer).await;
+}
+
+#[tokio::test]
+async fn tokens_are_revoked_once() {
+    on_each_store(conformance::tokens_are_revoked_once).await;
+}
+
+#[tokio::test]
+async fn a_secret_is_drawn_once() {
+    on_each_store(conformance::a_secret_is_drawn_once).await;
+}
+
+// deleting a run deletes its data and leaves a stub.
+#[tokio::test]
+async fn a_sweep_deletes_what_has_expired() {
+    on_each_store(conformance::a_sweep_deletes_what_has_expired).await;
+}
+
+#[tokio::test]
+async fn a_sweep_goes_in_small_chunks() {
+    on_each_store(conformance::a_sweep_goes_in_small_chunks).await;
+}
+
+#[tokio::test]
+async fn figures_follow_every_commit() {
+    on_each_store(conformance::figures_follow_every_commit).await;
+}
+
+#[tokio::test]
+async fn a_closed_store_refuses_politely() {
+    on_each_store(conformance::a_closed_store_refuses_politely).await;
+}
+
+// D-045: a restart loses no recorded decision.
+#[tokio::test]
+async fn everything_is_there_after_a_restart() {
+    on_each_store(conformance::everything_is_there_after_a_restart).await;
+}
