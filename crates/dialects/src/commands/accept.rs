@@ -34,7 +34,7 @@ pub struct Accept<'a> {
     /// when
     pub now: Timestamp,
     /// which references are accepted
-    pub policy: &'a ReferencePolicy,
+    pub references: &'a ReferencePolicy,
 }
 
 /// Makes the header of the run that the envelope asks for.
@@ -50,7 +50,7 @@ pub fn accept(
 ) -> Result<Header, Rejection> {
     let payload = Value::Object(std::mem::take(&mut envelope.payload));
     let problems = checks.check_value(&payload);
-    let references = at.policy.check(&envelope.input_ref, &envelope.output_ref);
+    let references = at.references.check(&envelope.input_ref, &envelope.output_ref);
     let report = Report::new();
     problems.into_iter().chain(references).for_each(|problem| report.add(problem));
     report.finish(Some(())).map_err(|problems| {
@@ -81,7 +81,7 @@ fn header(
     protocol: &Arc<Workflow>,
     at: Accept<'_>,
 ) -> Header {
-    let workspace_ref = format!("{}{}", at.policy.workspace_prefix, at.run);
+    let workspace_ref = format!("{}{}", at.references.workspace_prefix, at.run);
     Header {
         id: at.run,
         tenant: Tenant::new(&envelope.tenant_id),

@@ -90,9 +90,9 @@ pub fn render<'a>(
     callback_urls: &'a CallbackUrls,
 ) -> Option<DirectiveMessage<'a>> {
     let header = &*run.header;
-    let spec = header.spec(step);
     let state = run.steps.get(step.position())?;
     let lease = state.lease?;
+    let spec = header.spec(step);
     Some(DirectiveMessage {
         job_id: header.id,
         tenant_id: header.tenant.as_str(),

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use stepwell_core::lane::Mode;
 
 use super::rejection::{self, Rejection};
-use crate::fields::{Field, Fields};
+use crate::fields::{Field, Fields, Tree};
 use crate::name::Shape;
 use crate::problem::{Report, quoted};
 use crate::workflow::REQUEST_TYPE;
@@ -68,9 +68,7 @@ pub fn envelope(body: &[u8]) -> Result<Envelope, Rejection> {
     let report = Report::new();
     let read = Field::root(&value, &report).fields().and_then(fields);
     let read = report.finish(read).map_err(|problems| {
-        let correlation_id = value.get("correlation_id").and_then(Value::as_str);
-        let short = correlation_id.filter(|id| is_plain(id) && id.chars().count() <= 128);
-        Rejection::invalid(problems).about(short)
+        Rejection::invalid(problems).about(value.get("correlation_id").and_then(Value::as_str))
     })?;
     // The payload is moved, not copied: it is the largest part by far.
     let payload = match value.get_mut("payload").map(Value::take) {
@@ -160,7 +158,7 @@ fn check_schema_version(field: &Field<'_, Value>) {
 /// A short text that may be logged and shown as it is.
 fn plain(field: &Field<'_, Value>, chars_max: usize) -> Option<String> {
     let text = field.text_within(1..=chars_max)?;
-    if is_plain(text) {
+    if !text.contains(char::is_control) {
         return Some(text.to_owned());
     }
     let problem = field
@@ -170,19 +168,19 @@ fn plain(field: &Field<'_, Value>, chars_max: usize) -> Option<String> {
     None
 }
 
-fn is_plain(text: &str) -> bool {
-    !text.chars().any(char::is_control)
-}
-
 /// Every place a sender may put a URL: the values of an object, or the items of a list.
 ///
 /// The keys of an object are the sender's own names; they change nothing.
 fn urls(field: &Field<'_, Value>) -> Vec<String> {
-    let found = match field.node() {
-        Value::Array(_) => field.items(),
-        _ => field.entries().map(|entries| entries.into_iter().map(|(_, url)| url).collect()),
+    let found: Vec<_> = match field.node() {
+        Value::Array(_) => field.items().unwrap_or_default(),
+        Value::Object(_) => field.entries().into_iter().flatten().map(|(_, url)| url).collect(),
+        other => {
+            let message = format!("this must be a list or an object of URLs, not {}", other.kind());
+            field.report(field.problem("wrong_type", message));
+            return Vec::new();
+        }
     };
-    let found = found.unwrap_or_default();
     if found.len() > CALLBACK_URLS_MAX {
         let message = format!("there are {} callback URLs", found.len());
         field.report(field.problem("out_of_range", message).help("give at most 5"));
@@ -209,8 +207,9 @@ fn url<'n>(field: &Field<'n, Value>) -> Option<&'n str> {
     if is_url {
         return Some(text);
     }
+    // It is not repeated: what is wrong with it may be a password in it.
     let problem = field
-        .problem("bad_url", format!("{} is not a URL that can be called back", quoted(text)))
+        .problem("bad_url", "this is not a URL that can be called back")
         .help("write https://host/path, without user name and blanks");
     field.report(problem);
     None

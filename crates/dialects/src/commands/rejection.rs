@@ -11,6 +11,9 @@ use crate::problem::{Problem, Problems};
 /// A longer body is refused before it is read.
 pub const BODY_BYTES_MAX: usize = 512 * 1024;
 
+/// What cannot be a correlation id is not repeated back: 128 characters, four bytes at most each.
+const CORRELATION_BYTES_MAX: usize = 4 * 128;
+
 /// A request that is not followed. Nothing was created (D-017).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
@@ -77,10 +80,11 @@ impl Rejection {
         Self { kind: RejectionKind::Invalid, problems, correlation_id: None }
     }
 
-    /// The same, for a request that its sender knows by this id.
+    /// The same, for a request that its sender knows by this id; one that is no id is left out.
     #[must_use]
     pub fn about(mut self, correlation_id: Option<&str>) -> Self {
-        self.correlation_id = correlation_id.map(str::to_owned);
+        let is_id = |id: &&str| id.len() <= CORRELATION_BYTES_MAX && !id.contains(char::is_control);
+        self.correlation_id = correlation_id.filter(is_id).map(str::to_owned);
         self
     }
 
@@ -100,7 +104,7 @@ impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
             RejectionKind::Malformed => "the body cannot be read",
-            RejectionKind::Invalid => "the request was refused and nothing was created",
+            RejectionKind::Invalid => "the request was refused, and nothing has changed",
         };
         match (self.problems.iter().count(), self.problems.iter().next()) {
             (1, Some(only)) => write!(f, "{what}: {only}"),

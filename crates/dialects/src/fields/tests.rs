@@ -1,3 +1,5 @@
+//! One reader for both formats, and what it says.
+
 use expect_test::{Expect, expect};
 use serde_json::json;
 
@@ -81,7 +83,8 @@ fn a_sound_document_is_read_without_a_word() {
 #[test]
 fn every_problem_of_a_document_is_reported_at_its_place() {
     check_yaml(
-        "nam: x\nattempts: 0\nmode: brust\nsteps:\n  - idd: a\n  - id: ''\n    optional: yes\n  - 1.5\nretry:\n  interval: 5 min\n  color: red\n",
+        "nam: x\nattempts: 0\nmode: brust\nsteps:\n  - idd: a\n  - id: ''\n    optional: yes\n  - 1.5\n\
+         retry:\n  interval: 5 min\n  color: red\n",
         expect![[r#"
             sample.yaml:1:1: name: this field is required
             sample.yaml:1:1: nam: there is no field "nam"; did you mean "name"?

@@ -141,9 +141,31 @@ fn compile(schema: &Value) -> Result<Validator, Vec<Fault>> {
         .map_err(|error| vec![fault(&error)])
 }
 
+/// Says what is wrong with a schema in words that its author can act on.
 fn fault(error: &ValidationError<'_>) -> Fault {
-    let message = format!("this is not JSON Schema: {}", message(error));
-    Fault { pointer: error.instance_path().as_str().to_owned(), message }
+    let pointer = error.instance_path().as_str().to_owned();
+    let message = message(error);
+    let message = match error.kind() {
+        ValidationErrorKind::Referencing(_) => {
+            let cause = message.split(" and retrieving").next().unwrap_or_default();
+            format!("a $ref must lead to a place in the same schema: {cause}")
+        }
+        ValidationErrorKind::AnyOf { .. } if pointer.ends_with("/type") => {
+            "this is not JSON Schema: the types are null, boolean, integer, number, string, array \
+             and object"
+                .to_owned()
+        }
+        ValidationErrorKind::Format { format } if format == "regex" => {
+            "this is not a pattern that can be matched quickly: it is malformed or too large, or \
+             it looks around or back"
+                .to_owned()
+        }
+        _ => {
+            let cause = message.split(". Adjust").next().unwrap_or_default();
+            format!("this is not JSON Schema: {cause}")
+        }
+    };
+    Fault { pointer, message }
 }
 
 /// The error without the value: a payload may hold what must not be repeated in a log.

@@ -1,0 +1,17 @@
+//! The dialects: what they read, what they refuse, and what they say.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+
+mod callbacks;
+mod directive;
+mod document;
+mod envelope;
+mod examples;
+mod jobs;
+mod limits;
+mod notice;
+mod payload;
+mod refused_fields;
+mod refused_graphs;
+mod status;
+mod world;
