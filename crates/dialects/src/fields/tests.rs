@@ -211,3 +211,17 @@ fn deep_json_is_refused_while_it_is_read() {
     assert_eq!(problem.position, Some(Position { line: 1, column: 34 }));
     assert_eq!(parse_json("[".repeat(1_000_000).as_bytes()).unwrap_err().code, "too_deep");
 }
+
+#[test]
+fn the_inside_of_a_value_is_found_by_walking_and_by_pointer() {
+    let report = Report::new();
+    let value = json!({"a/b": [1, {"x": "y"}], "c": {}, "d": null});
+    let root = Field::root(&value, &report);
+    let paths = |fields: Vec<Field<'_, Value>>| -> Vec<String> {
+        fields.iter().map(|field| field.path().to_owned()).collect()
+    };
+    assert_eq!(paths(root.leaves()), [r#"["a/b"][0]"#, r#"["a/b"][1].x"#, "c", "d"]);
+    assert_eq!(root.nearest("/a~1b/1/x").path(), r#"["a/b"][1].x"#);
+    assert_eq!(root.nearest("/c/missing/deeper").path(), "c", "as far as the way leads");
+    assert_eq!(root.nearest("").path(), "");
+}

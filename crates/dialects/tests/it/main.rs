@@ -10,6 +10,7 @@ mod examples;
 mod jobs;
 mod limits;
 mod notice;
+mod pages;
 mod payload;
 mod refused_fields;
 mod refused_graphs;
