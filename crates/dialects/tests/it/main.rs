@@ -7,6 +7,7 @@ mod directive;
 mod document;
 mod envelope;
 mod examples;
+mod hostile;
 mod jobs;
 mod limits;
 mod notice;
