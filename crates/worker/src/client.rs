@@ -1,5 +1,6 @@
 //! The five calls a worker makes.
 
+use std::borrow::Borrow;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
@@ -128,7 +129,7 @@ impl Client {
         visibility: Duration,
     ) -> Result<Vec<Kept>, ClientError> {
         let body = json!({ "deliveries": deliveries, "visibility_seconds": visibility.as_secs() });
-        self.items("/v1/workers/extend", &body).await
+        self.kept("/v1/workers/extend", &body).await
     }
 
     /// Gives deliveries back, to be handed out again after `delay`; one answer each, in order.
@@ -143,7 +144,7 @@ impl Client {
         let delay_seconds = delay.as_secs();
         let item = |delivery| json!({ "delivery": delivery, "delay_seconds": delay_seconds });
         let deliveries: Vec<_> = deliveries.iter().map(item).collect();
-        self.items("/v1/workers/nack", &json!({ "deliveries": deliveries })).await
+        self.kept("/v1/workers/nack", &json!({ "deliveries": deliveries })).await
     }
 
     /// Says that attempts were taken; one answer each, in order.
@@ -151,27 +152,39 @@ impl Client {
     /// # Errors
     /// When the server is away or says no to all of them.
     pub async fn acks(&self, attempts: &[Attempt]) -> Result<Vec<Answer>, ClientError> {
-        self.items("/v1/workers/acks", &json!({ "acks": attempts })).await
+        self.answers("/v1/workers/acks", &json!({ "acks": attempts })).await
     }
 
     /// Reports how attempts ended; one answer each, in order.
     ///
     /// # Errors
     /// When the server is away or says no to all of them.
-    pub async fn results(&self, reports: &[Report]) -> Result<Vec<Answer>, ClientError> {
-        self.items("/v1/workers/results", &json!({ "results": reports })).await
+    pub async fn results<R>(&self, reports: &[R]) -> Result<Vec<Answer>, ClientError>
+    where
+        R: Borrow<Report> + Serialize,
+    {
+        self.answers("/v1/workers/results", &json!({ "results": reports })).await
     }
 
-    async fn items<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<Vec<T>, ClientError> {
+    async fn kept(&self, path: &str, body: &impl Serialize) -> Result<Vec<Kept>, ClientError> {
         #[derive(Deserialize)]
-        struct Items<T> {
-            items: Vec<T>,
+        struct Delivery {
+            status: Kept,
         }
-        Ok(self.post::<Items<T>>(path, body, CALL_TIMEOUT).await?.items)
+        #[derive(Deserialize)]
+        struct Deliveries {
+            deliveries: Vec<Delivery>,
+        }
+        let answer = self.post::<Deliveries>(path, body, CALL_TIMEOUT).await?;
+        Ok(answer.deliveries.into_iter().map(|delivery| delivery.status).collect())
+    }
+
+    async fn answers(&self, path: &str, body: &impl Serialize) -> Result<Vec<Answer>, ClientError> {
+        #[derive(Deserialize)]
+        struct Answers {
+            answers: Vec<Answer>,
+        }
+        Ok(self.post::<Answers>(path, body, CALL_TIMEOUT).await?.answers)
     }
 
     async fn post<T: DeserializeOwned>(

@@ -70,25 +70,40 @@ async fn collect(first: Pending, pending: &mut mpsc::Receiver<Pending>) -> Vec<P
     batch
 }
 
-async fn send(client: Client, batch: Vec<Pending>) {
-    let (reports, waiting): (Vec<_>, Vec<_>) =
-        batch.into_iter().map(|pending| (pending.report, pending.answered)).unzip();
+async fn send(client: Client, mut batch: Vec<Pending>) {
     let mut backoff = Backoff::default();
-    let answers = loop {
-        match client.results(&reports).await {
-            Ok(answers) => break answers,
+    while !batch.is_empty() {
+        let reports: Vec<&Report> = batch.iter().map(|pending| &pending.report).collect();
+        let retry_after = match client.results(&reports).await {
+            Ok(answers) => {
+                batch = unanswered(batch, answers);
+                None
+            }
             Err(ClientError::Unavailable { message, retry_after }) => {
-                tracing::warn!(message, reports = reports.len(), "reports_not_delivered");
-                tokio::time::sleep(backoff.next(retry_after)).await;
+                tracing::warn!(message, reports = batch.len(), "reports_not_delivered");
+                retry_after
             }
             Err(error) => {
-                tracing::error!(%error, reports = reports.len(), "reports_refused");
+                tracing::error!(%error, reports = batch.len(), "reports_refused");
                 return;
             }
+        };
+        if !batch.is_empty() {
+            tokio::time::sleep(backoff.next(retry_after)).await;
         }
-    };
-    for (waiting, answer) in waiting.into_iter().zip(answers) {
-        // Whoever waited may have been told to stop.
-        let _ = waiting.send(answer);
     }
+}
+
+/// Hands the answers out; what is left is what the server could not take now.
+fn unanswered(batch: Vec<Pending>, answers: Vec<Answer>) -> Vec<Pending> {
+    let mut left = Vec::new();
+    for (pending, answer) in batch.into_iter().zip(answers) {
+        if answer.is_not_now() {
+            left.push(pending);
+        } else {
+            // Whoever waited may have been told to stop.
+            let _ = pending.answered.send(answer);
+        }
+    }
+    left
 }

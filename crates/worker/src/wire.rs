@@ -102,11 +102,32 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Answer {
     /// it counted
-    #[serde(default)]
     pub applied: bool,
-    /// why it did not
-    #[serde(default, alias = "detail")]
+    /// why it did not, as a stable word
+    #[serde(default)]
     pub reason: Option<String>,
+    /// what was wrong with it; without one it merely came too late
+    #[serde(default)]
+    pub problem: Option<ItemProblem>,
+}
+
+/// What was wrong with one item of a batch.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct ItemProblem {
+    /// of HTTP, had the item been sent alone
+    #[serde(default)]
+    pub status: u16,
+    /// what happened
+    #[serde(default)]
+    pub detail: String,
+}
+
+impl Answer {
+    /// The server could not take the item now; the same item again may count.
+    #[must_use]
+    pub fn is_not_now(&self) -> bool {
+        self.problem.as_ref().is_some_and(|problem| matches!(problem.status, 429 | 500..=599))
+    }
 }
 
 /// What became of the wish to keep or to give back a delivery.

@@ -259,9 +259,9 @@ async fn one_attempt<H: Handler>(
     match attempt(handler, leased.directive, &mut watched, halt).await {
         Ended::Reported(report) => match shared.reporter.report(report).await {
             Some(Answer { applied: true, .. }) => tally.applied += 1,
-            Some(Answer { applied: false, reason }) => {
+            Some(Answer { applied: false, reason, problem }) => {
                 tally.refused += 1;
-                tracing::info!(?reason, "report_refused");
+                tracing::info!(?reason, ?problem, "report_refused");
             }
             None => tracing::error!("report_never_answered"),
         },
