@@ -1,0 +1,124 @@
+//! What a role may do: one permission a route, one table for all.
+
+/// A set of permissions with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// everything, tokens and workflows included
+    Admin,
+    /// runs the installation: every job, dead letters, overrides
+    Operator,
+    /// sends commands and follows its jobs
+    Client,
+    /// reads
+    Viewer,
+    /// leases directives and reports on them
+    Worker,
+}
+
+/// What a route needs. Each route names exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// send a command
+    SubmitCommands,
+    /// see jobs, their steps, history and events
+    ReadJobs,
+    /// stop a job
+    CancelJobs,
+    /// pause, resume, retry, override steps, open gates
+    OperateJobs,
+    /// lease directives and report on them
+    Work,
+    /// see workflows, and check a document without storing it
+    ReadWorkflows,
+    /// store workflows
+    PublishWorkflows,
+    /// see dead letters
+    ReadDeadLetters,
+    /// replay and discard dead letters
+    SettleDeadLetters,
+    /// make, list and revoke tokens
+    ManageTokens,
+    /// see metrics
+    ReadMetrics,
+    /// see what the API and its documents look like
+    ReadSchemas,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 5] =
+        [Self::Admin, Self::Operator, Self::Client, Self::Viewer, Self::Worker];
+
+    /// The word stored and shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Operator => "operator",
+            Self::Client => "client",
+            Self::Viewer => "viewer",
+            Self::Worker => "worker",
+        }
+    }
+
+    /// The role of a stored word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.word() == word)
+    }
+
+    /// Whether the role may do this. Whatever is not listed is refused.
+    #[must_use]
+    pub fn has(self, permission: Permission) -> bool {
+        use Permission as P;
+        match self {
+            Self::Admin => true,
+            Self::Operator => matches!(
+                permission,
+                P::SubmitCommands
+                    | P::ReadJobs
+                    | P::CancelJobs
+                    | P::OperateJobs
+                    | P::ReadWorkflows
+                    | P::ReadDeadLetters
+                    | P::SettleDeadLetters
+                    | P::ReadMetrics
+                    | P::ReadSchemas
+            ),
+            Self::Client => matches!(
+                permission,
+                P::SubmitCommands | P::ReadJobs | P::CancelJobs | P::ReadWorkflows | P::ReadSchemas
+            ),
+            Self::Viewer => matches!(
+                permission,
+                P::ReadJobs
+                    | P::ReadWorkflows
+                    | P::ReadDeadLetters
+                    | P::ReadMetrics
+                    | P::ReadSchemas
+            ),
+            Self::Worker => matches!(permission, P::Work | P::ReadSchemas),
+        }
+    }
+}
+
+impl Permission {
+    /// The word shown in errors and documents.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::SubmitCommands => "submit_commands",
+            Self::ReadJobs => "read_jobs",
+            Self::CancelJobs => "cancel_jobs",
+            Self::OperateJobs => "operate_jobs",
+            Self::Work => "work",
+            Self::ReadWorkflows => "read_workflows",
+            Self::PublishWorkflows => "publish_workflows",
+            Self::ReadDeadLetters => "read_dead_letters",
+            Self::SettleDeadLetters => "settle_dead_letters",
+            Self::ManageTokens => "manage_tokens",
+            Self::ReadMetrics => "read_metrics",
+            Self::ReadSchemas => "read_schemas",
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The stable words for what went wrong. Each has a page in `docs/errors`.
+
+use axum::http::StatusCode;
+
+macro_rules! codes {
+    ($( $(#[doc = $doc:literal])+ $name:ident = $word:literal, $status:ident, $title:literal, $next:literal; )+) => {
+        /// What went wrong, as a word that never changes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code { $( $(#[doc = $doc])+ $name, )+ }
+
+        impl Code {
+            /// Every code, in the order of its status.
+            pub const ALL: &'static [Self] = &[ $( Self::$name, )+ ];
+
+            /// The word on the wire.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self { $( Self::$name => $word, )+ }
+            }
+
+            /// The HTTP status.
+            #[must_use]
+            pub fn status(self) -> StatusCode {
+                match self { $( Self::$name => StatusCode::$status, )+ }
+            }
+
+            /// The same for people, the same every time.
+            #[must_use]
+            pub fn title(self) -> &'static str {
+                match self { $( Self::$name => $title, )+ }
+            }
+
+            /// What the caller can do next, unless the occasion says more.
+            #[must_use]
+            pub fn next(self) -> &'static str {
+                match self { $( Self::$name => $next, )+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The body cannot be read.
+    MalformedRequest = "malformed_request", BAD_REQUEST, "The body cannot be read",
+        "Correct the body where `details` points, and send it again.";
+    /// A query parameter, header or path is not what it must be.
+    MalformedParameter = "malformed_parameter", BAD_REQUEST, "A parameter cannot be used",
+        "Correct the parameters that `details` names.";
+    /// Header and envelope name different idempotency keys.
+    KeyConflict = "idempotency_key_conflict", BAD_REQUEST, "Two different idempotency keys",
+        "Send the key in the `Idempotency-Key` header or in the envelope, or the same in both.";
+    /// There was no token.
+    Unauthenticated = "unauthenticated", UNAUTHORIZED, "A token is needed",
+        "Send `Authorization: Bearer <token>`; an administrator makes tokens with POST /v1/tokens.";
+    /// The token is unknown, expired or revoked.
+    InvalidToken = "invalid_token", UNAUTHORIZED, "The token is not valid",
+        "Ask an administrator for a new token.";
+    /// The token of a callback was not made for this attempt, or has expired.
+    InvalidCallbackToken = "invalid_callback_token", UNAUTHORIZED, "The callback token is not valid",
+        "Call the URL in the directive's `callback_urls` unchanged, and repeat the directive's ids in the body.";
+    /// The role may not do this.
+    Forbidden = "forbidden", FORBIDDEN, "The role does not allow this",
+        "Use a token whose role may do this; docs/access.md has the table.";
+    /// The token belongs to another tenant than the request.
+    TenantMismatch = "tenant_mismatch", FORBIDDEN, "The tenant is not the token's",
+        "Name the tenant that the token, or the job, belongs to.";
+    /// Only a token for all tenants may do this.
+    AllTenantsRequired = "all_tenants_required", FORBIDDEN, "A token for all tenants is needed",
+        "Use a token that is not bound to a tenant.";
+    /// There is nothing at this address.
+    RouteNotFound = "route_not_found", NOT_FOUND, "There is nothing at this address",
+        "See /docs or /openapi.json for what there is.";
+    /// There is no such job, or it is another tenant's.
+    JobNotFound = "job_not_found", NOT_FOUND, "There is no such job",
+        "Check the job id; GET /v1/jobs lists the jobs that the token may see.";
+    /// The job has no such step.
+    UnknownStep = "unknown_step", NOT_FOUND, "The job has no such step",
+        "GET /v1/jobs/{job}/steps lists the steps.";
+    /// The job has no such gate.
+    UnknownGate = "unknown_gate", NOT_FOUND, "The job has no such gate",
+        "GET /v1/jobs/{job}/explain names the gates that are waited for.";
+    /// There is no such workflow, or no such version.
+    WorkflowNotFound = "workflow_not_found", NOT_FOUND, "There is no such workflow",
+        "GET /v1/workflows lists the workflows.";
+    /// There is no such dead letter, or it is another tenant's.
+    DeadLetterNotFound = "dead_letter_not_found", NOT_FOUND, "There is no such dead letter",
+        "GET /v1/dead-letters lists the dead letters that the token may see.";
+    /// There is no such token, or it is another tenant's.
+    TokenNotFound = "token_not_found", NOT_FOUND, "There is no such token",
+        "GET /v1/tokens lists the tokens.";
+    /// The address takes other methods.
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The address takes other methods",
+        "The `Allow` header lists the methods.";
+    /// The body came too slowly.
+    BodyTimeout = "body_timeout", REQUEST_TIMEOUT, "The body came too slowly",
+        "Send the whole body within 30 seconds.";
+    /// The run has ended, and what has ended never changes.
+    RunEnded = "run_ended", CONFLICT, "The job has ended",
+        "A job that failed or was cancelled can be taken up again with POST /v1/jobs/{job}:retry.";
+    /// The step has ended, and what has ended never changes.
+    StepEnded = "step_ended", CONFLICT, "The step has ended",
+        "GET /v1/jobs/{job}/steps shows how it ended.";
+    /// The report names an attempt that is not in force.
+    StaleAttempt = "stale_attempt", CONFLICT, "The attempt is not in force",
+        "Stop this attempt; the report was recorded and changes nothing.";
+    /// The report names a lease that is not in force.
+    StaleLease = "stale_lease", CONFLICT, "The lease is not in force",
+        "Stop this attempt; the report was recorded and changes nothing.";
+    /// No attempt of the step is under way.
+    NotDispatched = "not_dispatched", CONFLICT, "No attempt is under way",
+        "GET /v1/jobs/{job}/explain says what the step waits for.";
+    /// The run has already started.
+    AlreadyStarted = "already_started", CONFLICT, "The job has already started",
+        "Nothing needs to be done.";
+    /// Nothing may be changed while the run is being stopped.
+    RunCancelling = "run_cancelling", CONFLICT, "The job is being cancelled",
+        "Wait for its end, then take it up again with POST /v1/jobs/{job}:retry.";
+    /// The run goes on, or succeeded: there is nothing to take up again.
+    RunNotRetryable = "run_not_retryable", CONFLICT, "The job cannot be taken up again",
+        "Only a job that failed or was cancelled can; cancel it first if it goes on.";
+    /// The key was used for another request.
+    KeyReused = "idempotency_key_reused", CONFLICT, "The idempotency key was used for another request",
+        "Use a new key for a new request.";
+    /// Somebody has already dealt with the dead letter.
+    DeadLetterSettled = "dead_letter_settled", CONFLICT, "The dead letter is settled",
+        "GET /v1/dead-letters?settled=true shows what became of it.";
+    /// There is nothing to take up again in this dead letter.
+    NotReplayable = "not_replayable", CONFLICT, "The dead letter cannot be replayed",
+        "Correct the cause and discard the dead letter.";
+    /// Retention has deleted the job.
+    JobDeleted = "job_deleted", GONE, "The job was deleted",
+        "It had ended and its time of retention was over; only the fact remains.";
+    /// The job has changed since it was read.
+    VersionMismatch = "version_mismatch", PRECONDITION_FAILED, "The job has changed",
+        "Read the job again, and decide again with its new `ETag`.";
+    /// The body is too large.
+    BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is too large",
+        "Keep large data elsewhere and pass a reference.";
+    /// The body is not of a kind that is read here.
+    UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "The kind of body is not read here",
+        "Send the `Content-Type` that `detail` names.";
+    /// The request was sent to a host name that is not ours.
+    HostNotAllowed = "host_not_allowed", MISDIRECTED_REQUEST, "The host name is not served here",
+        "Call it by localhost, or add the name to the served hosts in the configuration.";
+    /// The body can be read, and is not what it must be.
+    InvalidRequest = "invalid_request", UNPROCESSABLE_ENTITY, "The request is not valid",
+        "Correct the fields that `details` names, and send it again.";
+    /// The workflow document is not sound.
+    InvalidWorkflow = "invalid_workflow", UNPROCESSABLE_ENTITY, "The workflow is not valid",
+        "Correct the places that `details` names; GET /v1/schemas/workflow.json lets an editor help.";
+    /// The tenant has as many open jobs as it may.
+    TenantFull = "tenant_full", TOO_MANY_REQUESTS, "The tenant has too many open jobs",
+        "Wait until some have ended, then send the same request again.";
+    /// Too many live streams are open.
+    TooManyStreams = "too_many_streams", TOO_MANY_REQUESTS, "Too many live streams are open",
+        "Close some, or read GET /v1/jobs/{job}/history instead.";
+    /// The program is at fault.
+    Internal = "internal", INTERNAL_SERVER_ERROR, "Something went wrong here",
+        "Report it with the `request_id`; the log has the cause.";
+    /// More is asked than can be taken in.
+    Busy = "busy", SERVICE_UNAVAILABLE, "More is asked than can be taken in",
+        "Send the same request again after `Retry-After` seconds.";
+    /// The store or the bus is away.
+    Unavailable = "unavailable", SERVICE_UNAVAILABLE, "The store is away",
+        "Send the same request again after `Retry-After` seconds; nothing was lost.";
+    /// The process is stopping.
+    Stopping = "stopping", SERVICE_UNAVAILABLE, "The process is stopping",
+        "Send the same request again after `Retry-After` seconds, or to another instance.";
+}
+
+impl Code {
+    /// The code of a refusal's word; refusals and codes share their words.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.word() == word)
+    }
+}

@@ -1,0 +1,280 @@
+//! What handlers take from a request: bodies within limits, ids, parameters, preconditions.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::http::header::{CONTENT_TYPE, HeaderName, IF_MATCH};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse;
+use serde_json::Value;
+use stepwell_core::id::RunId;
+use stepwell_dialects::fields::{Field, Fields, parse_json};
+use stepwell_dialects::problem::{Report, quoted};
+
+use crate::error::{ApiError, Code};
+
+/// A sender slower than this is cut off.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// The bytes of a body that says it is JSON.
+pub(crate) struct JsonBytes(pub(crate) Bytes);
+
+/// A JSON body; [`Value::Null`] if there was none.
+pub(crate) struct JsonBody(pub(crate) Value);
+
+/// The text of a YAML document.
+pub(crate) struct YamlText(pub(crate) String);
+
+impl<S: Send + Sync> FromRequest<S> for JsonBytes {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        expect_kind(request.headers(), &["application/json"])?;
+        Ok(Self(read(request, state).await?))
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for JsonBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let kind = expect_kind(request.headers(), &["application/json"]);
+        let bytes = read(request, state).await?;
+        if bytes.is_empty() {
+            return Ok(Self(Value::Null));
+        }
+        kind?;
+        let value = parse_json(&bytes)
+            .map_err(|problem| ApiError::of_problems(Code::MalformedRequest, problem))?;
+        Ok(Self(value))
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for YamlText {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        const KINDS: [&str; 5] =
+            ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/plain"];
+        expect_kind(request.headers(), &KINDS)?;
+        let bytes = read(request, state).await?;
+        let text = stepwell_dialects::problem::utf8(&bytes)
+            .map_err(|problem| ApiError::of_problems(Code::MalformedRequest, problem))?;
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl JsonBody {
+    /// Reads the fields of the body, and reports everything that is wrong with them at once.
+    pub(crate) fn read<V>(
+        &self,
+        read: impl FnOnce(&mut Fields<'_, Value>) -> Option<V>,
+    ) -> Result<V, ApiError> {
+        let empty = Value::Object(serde_json::Map::new());
+        let root = if self.0.is_null() { &empty } else { &self.0 };
+        let report = Report::new();
+        let value = Field::root(root, &report).fields().and_then(|mut fields| {
+            let value = read(&mut fields);
+            fields.finish();
+            value
+        });
+        report
+            .finish(value)
+            .map_err(|problems| ApiError::of_problems(Code::InvalidRequest, problems))
+    }
+}
+
+fn expect_kind(headers: &HeaderMap, kinds: &[&str]) -> Result<(), ApiError> {
+    let given = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = given.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if kinds.iter().any(|known| known.eq_ignore_ascii_case(kind)) {
+        return Ok(());
+    }
+    let detail = match given {
+        Some(given) => format!("the Content-Type is {}; send {}", quoted(given), kinds[0]),
+        None => format!("there is no Content-Type; send {}", kinds[0]),
+    };
+    Err(ApiError::new(Code::UnsupportedMediaType, detail))
+}
+
+async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    let read = tokio::time::timeout(BODY_PATIENCE, Bytes::from_request(request, state)).await;
+    let late = |_| ApiError::new(Code::BodyTimeout, "the body did not arrive within 30 seconds");
+    read.map_err(late)?.map_err(|rejection| match rejection.into_response().status() {
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            ApiError::new(Code::BodyTooLarge, "the body is larger than this address takes")
+        }
+        _ => ApiError::new(Code::MalformedRequest, "the body ended before it was complete"),
+    })
+}
+
+/// Path parameters as text, in the order of the path.
+pub(crate) async fn path<P>(parts: &mut Parts) -> Result<P, ApiError>
+where
+    P: serde::de::DeserializeOwned + Send,
+{
+    let path = Path::<P>::from_request_parts(parts, &()).await;
+    let refused = |_| ApiError::new(Code::RouteNotFound, "the address cannot be read");
+    path.map(|Path(path)| path).map_err(refused)
+}
+
+/// The job in the path. What is no id names no job.
+pub(crate) struct JobId(pub(crate) RunId);
+
+/// The job, and the step or gate in the path.
+pub(crate) struct JobPart(pub(crate) RunId, pub(crate) String);
+
+impl<S: Sync> FromRequestParts<S> for JobId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let id: String = path(parts).await?;
+        run_id(&id).map(Self)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for JobPart {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let (id, part): (String, String) = path(parts).await?;
+        Ok(Self(run_id(&id)?, part))
+    }
+}
+
+fn run_id(text: &str) -> Result<RunId, ApiError> {
+    let id = text.parse().map_err(|_| ApiError::new(Code::JobNotFound, "there is no such job"))?;
+    tracing::Span::current().record("job_id", tracing::field::display(id));
+    Ok(id)
+}
+
+/// A name in the path, whatever it names.
+pub(crate) struct Name(pub(crate) String);
+
+impl<S: Sync> FromRequestParts<S> for Name {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        path(parts).await.map(Self)
+    }
+}
+
+/// The version that the caller last saw, from `If-Match`; any will do if it says nothing or `*`.
+pub(crate) struct IfMatch(Option<Vec<u64>>);
+
+impl<S: Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let Some(given) = header(&parts.headers, &IF_MATCH)? else { return Ok(Self(None)) };
+        if given.trim() == "*" {
+            return Ok(Self(None));
+        }
+        Ok(Self(Some(given.split(',').filter_map(version).collect())))
+    }
+}
+
+impl IfMatch {
+    /// Refuses if the job has moved on since the caller saw it.
+    pub(crate) fn check(&self, version_now: u64) -> Result<(), ApiError> {
+        match &self.0 {
+            Some(seen) if !seen.contains(&version_now) => {
+                let detail = format!("the job is at version {version_now} now");
+                Err(ApiError::new(Code::VersionMismatch, detail))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// The tag of a job at a version.
+pub(crate) fn etag(version: u64) -> String {
+    format!("\"{version}\"")
+}
+
+/// The version in a tag; a weak tag says the same here.
+pub(crate) fn version(tag: &str) -> Option<u64> {
+    let tag = tag.trim();
+    tag.strip_prefix("W/").unwrap_or(tag).strip_prefix('"')?.strip_suffix('"')?.parse().ok()
+}
+
+/// A header as text.
+pub(crate) fn header<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'h str>, ApiError> {
+    let Some(value) = headers.get(name) else { return Ok(None) };
+    let text = value.to_str();
+    text.map(Some).map_err(|_| ApiError::parameter(name.as_str(), "this header is not plain text"))
+}
+
+/// The query of a request, by name.
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let pairs = axum::extract::Query::try_from_uri(&parts.uri);
+        let axum::extract::Query(pairs) = pairs
+            .map_err(|_| ApiError::new(Code::MalformedParameter, "the query cannot be read"))?;
+        Ok(Self(pairs))
+    }
+}
+
+impl Query {
+    /// The parameters, if each of them is one of these: a misspelled filter must not widen a list.
+    pub(crate) fn known(self, names: &[&'static str]) -> Result<Parameters, ApiError> {
+        for (name, _) in &self.0 {
+            if !names.contains(&name.as_str()) {
+                let near = stepwell_core::template::near(name, names.iter().copied());
+                let message = match near {
+                    Some(near) => format!("there is no such parameter; did you mean {near:?}?"),
+                    None => format!("there is no such parameter; there are {}", names.join(", ")),
+                };
+                return Err(ApiError::parameter(&quoted(name), message));
+            }
+        }
+        Ok(Parameters(self.0))
+    }
+}
+
+/// Parameters that are all known.
+pub(crate) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// Every value of a parameter, whether repeated or separated by commas.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.0.iter().filter(move |(known, _)| known == name);
+        values.flat_map(|(_, value)| value.split(',')).filter(|value| !value.is_empty())
+    }
+
+    /// The value of a parameter that is given once.
+    pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, ApiError> {
+        let mut values = self.0.iter().filter(|(known, _)| known == name);
+        match (values.next(), values.next()) {
+            (Some(_), Some(_)) => Err(ApiError::parameter(name, "this parameter is given twice")),
+            (first, _) => Ok(first.map(|(_, value)| value.as_str())),
+        }
+    }
+
+    /// The value of a parameter, read by its own rules.
+    pub(crate) fn read<V>(
+        &self,
+        name: &str,
+        expected: &str,
+        read: impl FnOnce(&str) -> Option<V>,
+    ) -> Result<Option<V>, ApiError> {
+        let Some(text) = self.one(name)? else { return Ok(None) };
+        let message = || format!("{} cannot be used; write {expected}", quoted(text));
+        read(text).map(Some).ok_or_else(|| ApiError::parameter(name, message()))
+    }
+
+    /// How many items a page shall have.
+    pub(crate) fn limit(&self, default: usize, most: usize) -> Result<usize, ApiError> {
+        let read = |text: &str| text.parse().ok().filter(|limit| (1..=most).contains(limit));
+        Ok(self.read("limit", &format!("1 to {most}"), read)?.unwrap_or(default))
+    }
+}

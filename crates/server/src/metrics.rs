@@ -1,0 +1,109 @@
+//! Figures for operators, in the text that Prometheus reads.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::Registry;
+use stepwell_engine::{Engine, EngineError};
+
+/// The kind of document that [`HttpMetrics::text`] gives.
+pub(crate) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Request {
+    method: String,
+    route: String,
+    status: u32,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Route {
+    method: String,
+    route: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Pool {
+    pool: String,
+    state: &'static str,
+}
+
+/// Counters of the server, with the engine's beside them in one registry.
+pub(crate) struct HttpMetrics {
+    registry: Registry,
+    requests: Family<Request, Counter>,
+    seconds: Family<Route, Histogram, fn() -> Histogram>,
+    depth: Family<Pool, Gauge>,
+    runs_open: Gauge<u64, AtomicU64>,
+    dead_letters: Gauge<u64, AtomicU64>,
+    outbox: Gauge<u64, AtomicU64>,
+}
+
+impl HttpMetrics {
+    pub(crate) fn new(engine: &Engine) -> Self {
+        let mut registry = Registry::default();
+        engine.metrics().register(&mut registry);
+        let requests = Family::default();
+        let seconds = Family::new_with_constructor(histogram as fn() -> Histogram);
+        let depth = Family::default();
+        let (runs_open, dead_letters, outbox) = <(Gauge<u64, AtomicU64>, _, _)>::default();
+        registry.register("stepwell_http_requests", "Requests answered", Clone::clone(&requests));
+        registry.register("stepwell_http_seconds", "Time to answer", Clone::clone(&seconds));
+        registry.register("stepwell_pool_depth", "Directives of a pool", Clone::clone(&depth));
+        registry.register("stepwell_runs_open", "Runs that have not ended", runs_open.clone());
+        registry.register(
+            "stepwell_dead_letters",
+            "Dead letters that nobody has settled",
+            Gauge::<u64, AtomicU64>::clone(&dead_letters),
+        );
+        registry.register(
+            "stepwell_outbox",
+            "Messages to the outside that wait",
+            Gauge::<u64, AtomicU64>::clone(&outbox),
+        );
+        Self { registry, requests, seconds, depth, runs_open, dead_letters, outbox }
+    }
+
+    /// Counts an answer. The route is a pattern, so the number of series is bounded.
+    pub(crate) fn answered(&self, method: &str, route: &str, status: u16, took: Duration) {
+        let (method, route) = (method.to_owned(), route.to_owned());
+        let labels = Route { method: method.clone(), route: route.clone() };
+        self.seconds.get_or_create(&labels).observe(took.as_secs_f64());
+        self.requests.get_or_create(&Request { method, route, status: status.into() }).inc();
+    }
+
+    /// All figures as text. Depths and counts of rows are read now.
+    pub(crate) async fn text(&self, engine: &Engine) -> Result<String, EngineError> {
+        let figures = engine.store().figures().await?;
+        self.runs_open.set(figures.runs_open);
+        self.dead_letters.set(figures.dead_letters);
+        self.outbox.set(figures.outbox);
+        // Pools that have emptied since would otherwise be shown with their last depth for ever.
+        self.depth.clear();
+        for depth in engine.bus().depth().await? {
+            let states = [
+                ("ready", depth.ready),
+                ("delayed", depth.delayed),
+                ("in_flight", depth.in_flight),
+            ];
+            for (state, count) in states {
+                let pool = Pool { pool: depth.pool.to_string(), state };
+                self.depth.get_or_create(&pool).set(i64::try_from(count).unwrap_or(i64::MAX));
+            }
+        }
+        let mut text = String::new();
+        encode(&mut text, &self.registry)
+            .map_err(|error| EngineError::Broken(error.to_string()))?;
+        Ok(text)
+    }
+}
+
+fn histogram() -> Histogram {
+    Histogram::new(exponential_buckets(0.000_5, 2.0, 16))
+}

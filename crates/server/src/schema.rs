@@ -1,0 +1,17 @@
+//! What requests and answers look like, for the OpenAPI document.
+//!
+//! The types here are never filled in: the dialects write the answers, and the tests hold both
+//! together. Field docs are what a reader of the document sees.
+#![allow(dead_code)] // They exist for their schemas.
+
+mod body;
+mod job;
+mod query;
+mod view;
+mod work;
+
+pub(crate) use self::body::*;
+pub(crate) use self::job::*;
+pub(crate) use self::query::*;
+pub(crate) use self::view::*;
+pub(crate) use self::work::*;
