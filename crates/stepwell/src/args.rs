@@ -1,0 +1,95 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::bench::BenchArguments;
+use crate::commands::{
+    command, completions, config as config_command, dead_letter, job, token, validate, worker,
+    workflow,
+};
+use crate::config::{EVERYWHERE, EveryFlags, ServeFlags};
+use crate::demo::DemoArguments;
+use crate::exit::Exit;
+
+/// Carries long-running, multi-step work through to its end.
+///
+/// One program is server, client and worker. Start with `stepwell demo`: it needs nothing and shows
+/// everything in twenty seconds. Then run `stepwell serve` and talk to it with the other commands.
+#[derive(Debug, Parser)]
+#[command(name = "stepwell", version, max_term_width = 100, after_help = exit_codes())]
+#[command(
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Arguments {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) subcommand: Subcommands,
+    #[command(flatten)]
+    pub(crate) every: EveryFlags,
+    /// The configuration file; by default stepwell.toml here, else in the XDG configuration
+    /// directory [env: STEPWELL_CONFIG]
+    #[arg(long, global = true, value_name = "FILE", help_heading = EVERYWHERE)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Subcommands {
+    /// Run the server
+    ///
+    /// Everything is in this one process: the HTTP interface, the engine, the queue for workers and
+    /// the database, a single file in the data directory. The first start makes an admin token and
+    /// shows it once. SIGTERM or Ctrl-C stop it cleanly; a second one stops it at once.
+    Serve(ServeFlags),
+    /// Check workflow documents without a server
+    Validate(validate::ValidateArguments),
+    /// Publish and read workflows
+    #[command(subcommand)]
+    Workflow(workflow::WorkflowCommand),
+    /// Submit commands: each becomes a job
+    #[command(subcommand)]
+    Command(command::CommandCommand),
+    /// See, follow and steer jobs
+    #[command(subcommand)]
+    Job(job::JobCommand),
+    /// See what was given up, and replay or discard it
+    #[command(subcommand)]
+    DeadLetter(dead_letter::DeadLetterCommand),
+    /// Make, list and revoke access tokens
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+    /// Be a worker
+    #[command(subcommand)]
+    Worker(worker::WorkerCommand),
+    /// See it work: a server, made-up workers and 300 jobs in one process, for twenty seconds
+    Demo(DemoArguments),
+    /// Measure how fast this machine is
+    Bench(BenchArguments),
+    /// See the configuration
+    #[command(subcommand)]
+    Config(config_command::ConfigCommand),
+    /// Print the completion script of a shell
+    ///
+    /// For bash: `stepwell completions bash > ~/.local/share/bash-completion/completions/stepwell`
+    Completions(completions::CompletionsArguments),
+}
+
+impl Arguments {
+    /// Whether JSON was asked for, as far as that is known before the configuration is read.
+    pub(crate) fn wants_json(&self) -> bool {
+        let asked = self.every.0.0.get("output").cloned();
+        asked.or_else(|| std::env::var("STEPWELL_OUTPUT").ok()).as_deref() == Some("json")
+    }
+}
+
+fn exit_codes() -> String {
+    let lines: Vec<String> = Exit::ALL
+        .iter()
+        .map(|(exit, meaning)| format!("  {:>3}  {meaning}", exit.number()))
+        .collect();
+    format!("Exit codes:\n{}", lines.join("\n"))
+}

@@ -1,0 +1,192 @@
+//! The load: jobs of three steps, made and worked off inside the process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use stepwell_connectors::bus::LaneSet;
+use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::run::Run;
+use stepwell_core::step::Outcome;
+use stepwell_dialects::commands;
+use stepwell_engine::{Ask, Compiled, Engine, EngineError, Reply, Start, Take, Taken};
+use tokio::sync::Semaphore;
+
+use super::BenchError;
+use super::figures::Latencies;
+
+/// Three steps, one after the other, with schemas that are really checked.
+pub(super) const PROTOCOL: &str = include_str!("protocol.yaml");
+
+/// The pool that the benchmark's workers serve.
+pub(super) const POOL: &str = "bench";
+
+/// Steps of a job.
+pub(super) const STEPS: u64 = 3;
+
+/// Jobs that may be open at once while the throughput is measured.
+pub(super) const OPEN_MAX: usize = 2_000;
+
+/// Directives or commands that travel together.
+pub(super) const BATCH: usize = 64;
+
+/// The cap that is checked for every job; high enough not to be the thing measured.
+pub(super) const TENANT_CAP: u32 = 10_000_000;
+
+/// What came of a number of jobs.
+pub(super) struct Worked {
+    pub(super) elapsed: Duration,
+    pub(super) latencies: Latencies,
+}
+
+/// A command of the benchmark, as a client would send it.
+pub(super) fn envelope(number: u64, request_type: &str) -> String {
+    format!(
+        r#"{{"tenant_id":"tenant-{}","request_type":"{request_type}","input_ref":"blob://in/{number}","output_ref":"blob://out/{number}","payload":{{"document":"d-{number}","pages":{}}},"schema_version":"1"}}"#,
+        number % 16,
+        number % 90 + 1,
+    )
+}
+
+/// Makes jobs, and works them off with workers inside the process, as fast as it goes.
+pub(super) async fn work(engine: &Engine, jobs: u64) -> Result<Worked, BenchError> {
+    let protocol = protocol(engine, "bench.three-steps").await?;
+    let open = Arc::new(Semaphore::new(OPEN_MAX));
+    let ended = Arc::new(AtomicU64::new(0));
+    let began = Instant::now();
+    let workers: Vec<_> = (0..4)
+        .map(|_| {
+            let (engine, open, ended) = (engine.clone(), Arc::clone(&open), Arc::clone(&ended));
+            tokio::spawn(async move { worker(&engine, &open, &ended, jobs).await })
+        })
+        .collect();
+    make(engine, &protocol, jobs, &open).await?;
+    let mut latencies = Latencies::default();
+    for worker in workers {
+        latencies.merge(worker.await.map_err(|error| BenchError::new(error.to_string()))??);
+    }
+    Ok(Worked { elapsed: began.elapsed(), latencies })
+}
+
+/// Makes jobs whose workers never come: a backlog.
+pub(super) async fn park(engine: &Engine, jobs: u64) -> Result<(), BenchError> {
+    let protocol = protocol(engine, "bench.parked").await?;
+    let unlimited = Semaphore::new(Semaphore::MAX_PERMITS);
+    make(engine, &protocol, jobs, &unlimited).await
+}
+
+/// Runs jobs one at a time, with a worker that waits for each.
+pub(super) async fn one_at_a_time(engine: &Engine, jobs: u64) -> Result<Latencies, BenchError> {
+    let protocol = protocol(engine, "bench.three-steps").await?;
+    let mut latencies = Latencies::default();
+    for number in 0..jobs {
+        let began = Instant::now();
+        engine.ask_one(start(engine, &protocol, number)?).await?;
+        for _ in 0..STEPS {
+            let taken = engine.take(ask(1)).await?;
+            for taken in &taken {
+                engine.ask_one(report(taken)).await?;
+            }
+        }
+        latencies.add(began.elapsed());
+    }
+    Ok(latencies)
+}
+
+async fn protocol(engine: &Engine, request_type: &str) -> Result<Arc<Compiled>, BenchError> {
+    let found = engine.protocol(request_type).await?;
+    found.ok_or_else(|| BenchError::new(format!("protocol {request_type} is not there")))
+}
+
+async fn make(
+    engine: &Engine,
+    protocol: &Compiled,
+    jobs: u64,
+    open: &Semaphore,
+) -> Result<(), BenchError> {
+    let mut number = 0;
+    while number < jobs {
+        let count = BATCH.min(usize::try_from(jobs - number).unwrap_or(BATCH));
+        let permits = u32::try_from(count).unwrap_or(1);
+        let room = open.acquire_many(permits).await;
+        room.map_err(|error| BenchError::new(error.to_string()))?.forget();
+        let mut asks = Vec::with_capacity(count);
+        for _ in 0..count {
+            asks.push(start(engine, protocol, number)?);
+            number += 1;
+        }
+        for answer in engine.ask(asks).await? {
+            answer?;
+        }
+    }
+    Ok(())
+}
+
+/// A job as the server would make it: envelope read, schemas checked, tenant capped.
+fn start(engine: &Engine, protocol: &Compiled, number: u64) -> Result<Ask, BenchError> {
+    let request_type = protocol.workflow.request_type.as_deref().unwrap_or_default();
+    let body = envelope(number, request_type);
+    let refused = |rejection: commands::Rejection| BenchError::new(format!("{rejection:?}"));
+    let envelope = commands::envelope(body.as_bytes()).map_err(refused)?;
+    let at = commands::Accept {
+        run: engine.fresh_run_id(),
+        actor: "bench".to_owned(),
+        now: engine.now(),
+        references: &commands::ReferencePolicy::default(),
+    };
+    let header = commands::accept(envelope, &protocol.workflow, &protocol.checks, at);
+    let header = Arc::new(header.map_err(refused)?);
+    let tenant_cap = Some(TENANT_CAP);
+    Ok(Ask::Start(Box::new(Start { header, carried: Vec::new(), key: None, tenant_cap })))
+}
+
+async fn worker(
+    engine: &Engine,
+    open: &Semaphore,
+    ended: &AtomicU64,
+    jobs: u64,
+) -> Result<Latencies, EngineError> {
+    let mut latencies = Latencies::default();
+    while ended.load(Ordering::Relaxed) < jobs {
+        let taken = engine.take(ask(BATCH)).await?;
+        if taken.is_empty() {
+            continue;
+        }
+        let answers = engine.ask(taken.iter().map(report).collect()).await?;
+        for answer in answers {
+            let (Reply::Applied(run) | Reply::Started(run)) = answer? else { continue };
+            if run.status.is_terminal() {
+                latencies.add(lifetime(&run));
+                open.add_permits(1);
+                ended.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+    Ok(latencies)
+}
+
+fn lifetime(run: &Run) -> Duration {
+    let ended_at = run.ended_at.unwrap_or(run.updated_at);
+    ended_at.since(run.header.created_at).into()
+}
+
+fn ask(max: usize) -> Take<'static> {
+    Take {
+        pool: POOL,
+        lanes: LaneSet::ALL,
+        max,
+        wait: Duration::from_millis(200),
+        visibility: Duration::from_secs(60),
+    }
+}
+
+fn report(taken: &Taken) -> Ask {
+    let directive = taken.directive;
+    let command = Command::Report {
+        step: StepRef::Index(directive.step),
+        fence: Fence { attempt: directive.attempt, lease: directive.lease },
+        outcome: Outcome::Succeeded { result: Value::Null },
+    };
+    Ask::command(taken.run.id(), command)
+}

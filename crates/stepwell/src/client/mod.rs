@@ -1,0 +1,183 @@
+//! Talking to a server: one call, one answer, and every refusal in words.
+
+mod events;
+
+use std::error::Error;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Method, Response, Url};
+use serde_json::Value;
+
+pub(crate) use events::{Event, Events};
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print::printable;
+
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A connection to a server, in the name of one token.
+#[derive(Clone, Debug)]
+pub(crate) struct Api {
+    http: reqwest::Client,
+    server: Url,
+}
+
+impl Api {
+    /// A connection as the settings say.
+    pub(crate) fn new(config: &Config) -> Result<Self, Failure> {
+        let Some(token) = config.get("token") else {
+            let failure = Failure::new(Exit::Denied, "no_token", "there is no access token");
+            return Err(failure.next(
+                "set STEPWELL_TOKEN or give --token; an admin makes one with `stepwell token create`",
+            ));
+        };
+        Self::at(config.text("server"), token)
+    }
+
+    /// A connection to a server by its URL.
+    pub(crate) fn at(server: &str, token: &str) -> Result<Self, Failure> {
+        // Fails if a provider is installed already, which is just as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let server = Url::parse(server)
+            .map_err(|error| Failure::usage(format!("server {server:?} is not a URL: {error}")))?;
+        let mut bearer = HeaderValue::try_from(format!("Bearer {token}"))
+            .map_err(|_| Failure::usage("the token holds a character that no header may hold"))?;
+        bearer.set_sensitive(true);
+        let headers = [
+            (AUTHORIZATION, bearer),
+            (ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
+        ];
+        let http = reqwest::Client::builder()
+            .user_agent(concat!("stepwell/", env!("CARGO_PKG_VERSION")))
+            .default_headers(HeaderMap::from_iter(headers))
+            .connect_timeout(Duration::from_secs(5))
+            .build()
+            .map_err(|error| Failure::new(Exit::Failure, "no_client", chain(&error)))?;
+        Ok(Self { http, server })
+    }
+
+    /// Reads.
+    pub(crate) async fn get(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<Value, Failure> {
+        let request = self.http.get(self.url(path, query)).timeout(CALL_TIMEOUT);
+        self.answer(request).await
+    }
+
+    /// Asks for a change, with a JSON body.
+    pub(crate) async fn post(&self, path: &[&str], body: &Value) -> Result<Value, Failure> {
+        let request = self.http.post(self.url(path, &[])).timeout(CALL_TIMEOUT).json(body);
+        self.answer(request).await
+    }
+
+    /// Asks for a change, with a YAML body.
+    pub(crate) async fn post_yaml(&self, path: &[&str], body: String) -> Result<Value, Failure> {
+        let request = self.http.post(self.url(path, &[])).timeout(CALL_TIMEOUT).body(body);
+        self.answer(request.header(CONTENT_TYPE, "application/yaml")).await
+    }
+
+    /// Deletes.
+    pub(crate) async fn delete(&self, path: &[&str]) -> Result<Value, Failure> {
+        let request = self.http.request(Method::DELETE, self.url(path, &[])).timeout(CALL_TIMEOUT);
+        self.answer(request).await
+    }
+
+    /// Opens a stream of events, from after `last_event_id` on.
+    pub(crate) async fn events(
+        &self,
+        path: &[&str],
+        last_event_id: Option<&str>,
+    ) -> Result<Events, Failure> {
+        let mut request = self.http.get(self.url(path, &[]));
+        if let Some(id) = last_event_id {
+            request = request.header("Last-Event-ID", id);
+        }
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        if !response.status().is_success() {
+            return Err(refused(response).await);
+        }
+        Ok(Events::new(response))
+    }
+
+    fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Url {
+        let mut url = self.server.clone();
+        url.path_segments_mut().expect("http URLs have paths").pop_if_empty().extend(path);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        url
+    }
+
+    async fn answer(&self, request: reqwest::RequestBuilder) -> Result<Value, Failure> {
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
+        if !response.status().is_success() {
+            return Err(refused(response).await);
+        }
+        let body = response.bytes().await.map_err(|error| self.unreachable(&error))?;
+        if body.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(&body).map_err(|_| {
+            Failure::new(
+                Exit::Failure,
+                "not_json",
+                format!("{} does not answer in JSON", self.server),
+            )
+            .next("check that --server is the address of a Stepwell server")
+        })
+    }
+
+    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+        let what = format!("{} was not reached: {}", self.server, chain(error));
+        Failure::new(Exit::Unavailable, "unreachable", what)
+            .next("start a server with `stepwell serve`, or name another with --server")
+    }
+}
+
+/// The innermost cause says what happened; the layers above it only repeat that it did.
+fn chain(error: &dyn Error) -> String {
+    let mut cause = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}
+
+/// What the server has against it, from its problem details (RFC 9457).
+async fn refused(response: Response) -> Failure {
+    let status = response.status();
+    let request_id = response.headers().get("x-request-id").and_then(|id| id.to_str().ok());
+    let request_id = request_id.map(str::to_owned);
+    let problem: Value = response.json().await.unwrap_or_default();
+    let text = |key: &str| problem[key].as_str().map(printable).filter(|text| !text.is_empty());
+    let reason = status.canonical_reason().unwrap_or("an unknown status").to_lowercase();
+    let what = text("detail").or_else(|| text("title"));
+    let what = what.unwrap_or_else(|| format!("the server answered {status} ({reason})"));
+    let details = problem["details"].as_array().map_or(&[][..], Vec::as_slice);
+    Failure {
+        exit: Exit::of_status(status.as_u16()),
+        code: text("code").unwrap_or_else(|| format!("http_{}", status.as_u16())),
+        what,
+        details: details.iter().map(detail).collect(),
+        next: text("next").map(Into::into),
+        request_id: text("request_id").or(request_id).map(Into::into),
+    }
+}
+
+fn detail(problem: &Value) -> String {
+    let text = |key: &str| problem[key].as_str().map(printable).unwrap_or_default();
+    let place = match (problem["line"].as_u64(), problem["column"].as_u64()) {
+        (Some(line), Some(column)) => format!("{line}:{column}: "),
+        _ => String::new(),
+    };
+    let path = text("path");
+    let path = if path.is_empty() { path } else { format!("{path}: ") };
+    let help = text("help");
+    let help = if help.is_empty() { help } else { format!("; {help}") };
+    format!("{place}{path}{}{help}", text("message"))
+}

@@ -1,0 +1,99 @@
+//! `stepwell job list`.
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::commands::workflow::items;
+use crate::config::ClientFlags;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::print::Column;
+use crate::session::Global;
+
+/// What `job list` is told.
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// In one of these: QUEUED, IN_PROGRESS, CANCELLING, SUCCEEDED, FAILED_FINAL, CANCELLED
+    #[arg(long, value_delimiter = ',', value_name = "STATUS")]
+    status: Vec<String>,
+    /// Of this workflow
+    #[arg(long)]
+    workflow: Option<String>,
+    /// Asked for as this
+    #[arg(long = "type", value_name = "REQUEST_TYPE")]
+    request_type: Option<String>,
+    /// With this correlation id
+    #[arg(long, value_name = "ID")]
+    correlation_id: Option<String>,
+    /// Of this tenant
+    #[arg(long)]
+    tenant: Option<String>,
+    /// Created at or after this moment, such as 2026-08-01T00:00:00Z
+    #[arg(long, value_name = "TIME")]
+    created_from: Option<String>,
+    /// Created before this moment
+    #[arg(long, value_name = "TIME")]
+    created_until: Option<String>,
+    /// At most so many
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    limit: usize,
+    #[command(flatten)]
+    client: ClientFlags,
+}
+
+const COLUMNS: [Column; 6] = [
+    ("JOB", "job_id"),
+    ("STATUS", "status"),
+    ("WORKFLOW", "protocol_id"),
+    ("STEP", "current_step_id"),
+    ("TENANT", "tenant_id"),
+    ("CREATED", "created_at"),
+];
+
+/// The most that the server gives at once.
+const PAGE_MAX: usize = 200;
+
+pub(super) async fn run(global: Global, arguments: ListArguments) -> Result<Exit, Failure> {
+    let ListArguments { limit, client, .. } = &arguments;
+    let session = global.session(client.0.clone())?;
+    let api = session.api()?;
+    let (mut jobs, mut cursor) = (Vec::<Value>::new(), None::<String>);
+    while jobs.len() < *limit {
+        let page = (limit - jobs.len()).min(PAGE_MAX).to_string();
+        let statuses = arguments.status.join(",").to_uppercase();
+        let mut query = arguments.query();
+        query.push(("limit", page.as_str()));
+        if !statuses.is_empty() {
+            query.push(("status", statuses.as_str()));
+        }
+        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let answer = api.get(&["v1", "jobs"], &query).await?;
+        jobs.extend_from_slice(items(&answer));
+        cursor = answer["next_cursor"].as_str().map(str::to_owned);
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let answer = json!({ "items": jobs, "next_cursor": cursor });
+    session.print.answer(&answer, |_| {
+        session.print.list(&jobs, &COLUMNS);
+        if cursor.is_some() {
+            session.print.note(&format!("there are more; these are the newest {limit} (--limit)"));
+        }
+    });
+    Ok(Exit::Ok)
+}
+
+impl ListArguments {
+    fn query(&self) -> Vec<(&'static str, &str)> {
+        let fields = [
+            ("workflow", &self.workflow),
+            ("request_type", &self.request_type),
+            ("correlation_id", &self.correlation_id),
+            ("tenant", &self.tenant),
+            ("created_from", &self.created_from),
+            ("created_until", &self.created_until),
+        ];
+        fields.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?))).collect()
+    }
+}

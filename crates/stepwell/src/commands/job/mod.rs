@@ -1,0 +1,79 @@
+//! `stepwell job`: see, follow and steer jobs.
+
+mod act;
+mod list;
+mod show;
+pub(crate) mod watch;
+
+pub(crate) use show::explained;
+
+use clap::{Args, Subcommand};
+
+use crate::config::ClientFlags;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::Global;
+
+/// What to do with jobs.
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobCommand {
+    /// List jobs, newest first
+    List(list::ListArguments),
+    /// Show a job with its steps
+    Get(JobArguments),
+    /// Follow a job to its end; the exit code tells how it ended
+    Watch(JobArguments),
+    /// Say why a job is where it is, and what a person could do
+    Explain(JobArguments),
+    /// Show the steps of a job with every attempt
+    Steps(JobArguments),
+    /// Show everything that ever happened to a job
+    History(JobArguments),
+    /// Cancel a job: nothing new begins, what is under way may finish
+    Cancel(act::ReasonArguments),
+    /// Hold a job: nothing new begins until it is resumed
+    Pause(act::ReasonArguments),
+    /// Let a held job go on
+    Resume(act::ReasonArguments),
+    /// Begin again where a failed or cancelled job stopped, as a new job that keeps what was done
+    Retry(act::ReasonArguments),
+    /// Override a step
+    #[command(subcommand)]
+    Step(act::StepCommand),
+    /// Open a gate that steps wait behind
+    OpenGate(act::GateArguments),
+}
+
+/// Names a job.
+#[derive(Debug, Args)]
+pub(crate) struct JobArguments {
+    /// The job
+    #[arg(value_name = "JOB")]
+    pub(crate) job: String,
+    #[command(flatten)]
+    pub(crate) client: ClientFlags,
+}
+
+pub(crate) async fn run(global: Global, command: JobCommand) -> Result<Exit, Failure> {
+    let outcome = match command {
+        JobCommand::List(arguments) => list::run(global, arguments).await,
+        JobCommand::Get(arguments) => show::get(global, arguments).await,
+        JobCommand::Watch(JobArguments { job, client }) => {
+            let session = global.session(client.0)?;
+            let api = session.api()?;
+            watch::watch(&session, &api, &job).await
+        }
+        JobCommand::Explain(arguments) => show::explain(global, arguments).await,
+        JobCommand::Steps(arguments) => show::steps(global, arguments).await,
+        JobCommand::History(arguments) => show::history(global, arguments).await,
+        JobCommand::Cancel(arguments) => act::on_job(global, arguments, "cancel").await,
+        JobCommand::Pause(arguments) => act::on_job(global, arguments, "pause").await,
+        JobCommand::Resume(arguments) => act::on_job(global, arguments, "resume").await,
+        JobCommand::Retry(arguments) => act::on_job(global, arguments, "retry").await,
+        JobCommand::Step(command) => act::on_step(global, command).await,
+        JobCommand::OpenGate(arguments) => act::open_gate(global, arguments).await,
+    };
+    outcome.map_err(|failure| {
+        failure.suggesting(Exit::NotFound, "run `stepwell job list` to see the jobs you may see")
+    })
+}

@@ -1,0 +1,37 @@
+//! One command a file. Each has its arguments, its doc for the help text, and a `run`.
+
+pub(crate) mod command;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod dead_letter;
+pub(crate) mod job;
+pub(crate) mod token;
+pub(crate) mod validate;
+pub(crate) mod worker;
+pub(crate) mod workflow;
+
+use crate::args::{Arguments, Subcommands};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::Global;
+use crate::{bench, demo, serve};
+
+/// Runs the command that was asked for.
+pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    let Arguments { subcommand, every, config } = arguments;
+    let global = Global { given: every.0, file: config };
+    match subcommand {
+        Subcommands::Serve(flags) => serve::run(&global.session(flags.0)?).await,
+        Subcommands::Validate(arguments) => validate::run(global, &arguments),
+        Subcommands::Workflow(command) => workflow::run(global, command).await,
+        Subcommands::Command(command) => command::run(global, command).await,
+        Subcommands::Job(command) => job::run(global, command).await,
+        Subcommands::DeadLetter(command) => dead_letter::run(global, command).await,
+        Subcommands::Token(command) => token::run(global, command).await,
+        Subcommands::Worker(command) => worker::run(global, command).await,
+        Subcommands::Demo(arguments) => demo::run(global, arguments).await,
+        Subcommands::Bench(arguments) => bench::run(global, arguments).await,
+        Subcommands::Config(command) => config::run(global, command),
+        Subcommands::Completions(arguments) => completions::run(&arguments),
+    }
+}

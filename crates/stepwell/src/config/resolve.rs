@@ -1,0 +1,290 @@
+//! Fills the table in: flag, then environment, then file, then default.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::file::File;
+use super::flags::Given;
+use super::table::{Kind, SETTINGS, Setting, items};
+use crate::failure::Failure;
+
+/// The name of the configuration file.
+const FILE: &str = "stepwell.toml";
+/// The name of the file in the data directory that holds the first admin token.
+pub(crate) const TOKEN_FILE: &str = "admin-token";
+
+/// What the process was started with, handed in so that a test can say it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    /// environment variables
+    pub(crate) variables: BTreeMap<String, String>,
+    /// where the process stands
+    pub(crate) directory: PathBuf,
+}
+
+/// Effective settings, each with its origin.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    values: BTreeMap<&'static str, Value>,
+}
+
+/// An effective value.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    /// as text; lists with commas
+    pub(crate) text: Option<String>,
+    /// who said so
+    pub(crate) origin: Origin,
+}
+
+/// Who said so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// a flag
+    Flag(String),
+    /// an environment variable
+    Environment(String),
+    /// a line of a file
+    File(PathBuf, usize),
+    /// the file that the server wrote at its first start
+    TokenFile(PathBuf),
+    /// nobody
+    Default,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub(crate) fn of_process() -> Self {
+        Self {
+            variables: std::env::vars_os()
+                .filter_map(|(name, value)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                })
+                .collect(),
+            directory: std::env::current_dir().unwrap_or_default(),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// A directory of the XDG base directory specification.
+    fn xdg(&self, variable: &str, below_home: &str) -> Option<PathBuf> {
+        // The specification says that a relative path is to be ignored.
+        let given = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        given.or_else(|| Some(Path::new(self.variable("HOME")?).join(below_home)))
+    }
+
+    fn data(&self) -> PathBuf {
+        match self.xdg("XDG_DATA_HOME", ".local/share") {
+            Some(data) => data.join("stepwell"),
+            None => PathBuf::from("stepwell-data"),
+        }
+    }
+
+    /// The file that is named, else the one here, else the one in the XDG directory.
+    fn file(&self, named: Option<&Path>) -> Result<Option<File>, Failure> {
+        let named = named.map(Path::to_owned);
+        if let Some(path) = named.or_else(|| self.variable("STEPWELL_CONFIG").map(PathBuf::from)) {
+            return File::read(&self.directory.join(path)).map(Some);
+        }
+        let in_config = |path: PathBuf| path.join("stepwell").join(FILE);
+        let candidates = [
+            Some(self.directory.join(FILE)),
+            self.xdg("XDG_CONFIG_HOME", ".config").map(in_config),
+        ];
+        let found = candidates.into_iter().flatten().find(|path| path.is_file());
+        found.map(|path| File::read(&path)).transpose()
+    }
+}
+
+impl Config {
+    /// Fills the table in.
+    pub(crate) fn resolve(
+        given: &Given,
+        file: Option<&Path>,
+        surroundings: &Surroundings,
+    ) -> Result<Self, Failure> {
+        let file = surroundings.file(file)?;
+        let mut values = BTreeMap::new();
+        for setting in &SETTINGS {
+            let value = effective(setting, given, file.as_ref(), surroundings);
+            check(setting, &value)?;
+            values.insert(setting.key, value);
+        }
+        let mut config = Self { values };
+        config.look_for_token();
+        Ok(config)
+    }
+
+    /// Settings in the order of the table.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'static Setting, &Value)> {
+        SETTINGS.iter().map(|setting| (setting, &self.values[setting.key]))
+    }
+
+    /// The value of a setting, if it has one.
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.values.get(key)?.text.as_deref()
+    }
+
+    /// The value of a setting that always has one.
+    pub(crate) fn text(&self, key: &str) -> &str {
+        self.get(key).expect("the table gives this setting a default")
+    }
+
+    /// Whether a switch is on.
+    pub(crate) fn is_on(&self, key: &str) -> bool {
+        self.get(key) == Some("true")
+    }
+
+    /// The items of a list, as what they are.
+    pub(crate) fn list<T: std::str::FromStr>(&self, key: &str) -> Vec<T> {
+        items(self.text(key)).filter_map(|item| item.parse().ok()).collect()
+    }
+
+    /// The data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        PathBuf::from(self.text("data"))
+    }
+
+    /// The server wrote its first token beside its data; on its own machine that is enough.
+    fn look_for_token(&mut self) {
+        if self.get("token").is_some() || !is_local(self.text("server")) {
+            return;
+        }
+        let path = self.data().join(TOKEN_FILE);
+        if let Ok(token) = std::fs::read_to_string(&path) {
+            let value =
+                Value { text: Some(token.trim().to_owned()), origin: Origin::TokenFile(path) };
+            self.values.insert("token", value);
+        }
+    }
+}
+
+fn effective(
+    setting: &'static Setting,
+    given: &Given,
+    file: Option<&File>,
+    surroundings: &Surroundings,
+) -> Value {
+    let value = |text: &str, origin| Value { text: Some(text.to_owned()), origin };
+    if let Some(text) = given.0.get(setting.key) {
+        return value(text, Origin::Flag(format!("--{}", setting.flag)));
+    }
+    let variable = setting.variable();
+    if let Some(text) = surroundings.variable(&variable) {
+        return value(text, Origin::Environment(variable));
+    }
+    if let Some(file) = file
+        && let Some((text, line)) = file.values.get(setting.key)
+    {
+        return value(text, Origin::File(file.path.clone(), *line));
+    }
+    let text = match setting.key {
+        "data" => Some(surroundings.data().display().to_string()),
+        _ => setting.default.map(str::to_owned),
+    };
+    Value { text, origin: Origin::Default }
+}
+
+fn check(setting: &Setting, value: &Value) -> Result<(), Failure> {
+    let Some(text) = &value.text else { return Ok(()) };
+    let Some(fault) = setting.kind.fault(text) else { return Ok(()) };
+    let shown = if setting.kind == Kind::Secret { String::new() } else { format!(" {text:?}") };
+    Err(Failure::usage(format!("{}{shown} is not valid", value.origin)).next(fault))
+}
+
+fn is_local(server: &str) -> bool {
+    let host = server.split("://").nth(1).unwrap_or_default();
+    ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local))
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => f.write_str(flag),
+            Self::Environment(variable) => f.write_str(variable),
+            Self::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Self::TokenFile(path) => write!(f, "{}", path.display()),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn surroundings(directory: &Path) -> Surroundings {
+        let home = directory.display().to_string();
+        Surroundings {
+            variables: BTreeMap::from([("HOME".to_owned(), home)]),
+            directory: directory.to_owned(),
+        }
+    }
+
+    #[track_caller]
+    fn check(key: &str, given: &Given, surroundings: &Surroundings, expected: Expect) {
+        let home = surroundings.directory.display().to_string();
+        expected.assert_eq(&match Config::resolve(given, None, surroundings) {
+            Ok(config) => {
+                let value = &config.values[key];
+                let text = value.text.as_deref().unwrap_or("nothing");
+                format!("{text} from {}", value.origin).replace(&home, "~")
+            }
+            Err(failure) => failure.to_string(),
+        });
+    }
+
+    #[test]
+    fn a_flag_goes_before_the_environment_before_the_file_before_the_default() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut surroundings = surroundings(directory.path());
+        let nothing = Given::default();
+        check("tenant_cap", &nothing, &surroundings, expect!["100 from default"]);
+        std::fs::write(directory.path().join(FILE), "\ntenant_cap = 7\n").unwrap();
+        check("tenant_cap", &nothing, &surroundings, expect!["7 from ~/stepwell.toml:2"]);
+        surroundings.variables.insert("STEPWELL_TENANT_CAP".to_owned(), "8".to_owned());
+        check("tenant_cap", &nothing, &surroundings, expect!["8 from STEPWELL_TENANT_CAP"]);
+        let given = Given(BTreeMap::from([("tenant_cap", "9".to_owned())]));
+        check("tenant_cap", &given, &surroundings, expect!["9 from --tenant-cap"]);
+    }
+
+    #[test]
+    fn data_lies_in_the_xdg_directory_unless_told_otherwise() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut surroundings = surroundings(directory.path());
+        let nothing = Given::default();
+        check("data", &nothing, &surroundings, expect!["~/.local/share/stepwell from default"]);
+        surroundings.variables.insert("XDG_DATA_HOME".to_owned(), "/var/xdg".to_owned());
+        check("data", &nothing, &surroundings, expect!["/var/xdg/stepwell from default"]);
+    }
+
+    #[test]
+    fn a_value_that_makes_no_sense_is_refused_with_its_origin_and_what_would() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut surroundings = surroundings(directory.path());
+        surroundings.variables.insert("STEPWELL_LISTEN".to_owned(), "8080".to_owned());
+        let refusal = expect![[r#"
+            error: STEPWELL_LISTEN "8080" is not valid
+              next: write an address with a port, such as 127.0.0.1:8080"#]];
+        check("listen", &Given::default(), &surroundings, refusal);
+    }
+
+    #[test]
+    fn the_token_that_the_server_wrote_is_used_on_its_own_machine_only() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut surroundings = surroundings(directory.path());
+        let data = directory.path().display().to_string();
+        surroundings.variables.insert("STEPWELL_DATA".to_owned(), data);
+        std::fs::write(directory.path().join(TOKEN_FILE), "swl_x\n").unwrap();
+        let nothing = Given::default();
+        check("token", &nothing, &surroundings, expect!["swl_x from ~/admin-token"]);
+        let elsewhere = Given(BTreeMap::from([("server", "https://example.com".to_owned())]));
+        check("token", &elsewhere, &surroundings, expect!["nothing from default"]);
+    }
+}

@@ -1,0 +1,301 @@
+//! The table of settings.
+
+use std::net::SocketAddr;
+
+use stepwell_connectors::egress::{Cidr, HostPattern};
+use stepwell_core::duration::Interval;
+
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    /// in `stepwell.toml`; the environment variable follows from it
+    pub(crate) key: &'static str,
+    /// on the command line, without the dashes
+    pub(crate) flag: &'static str,
+    /// which commands have a flag for it
+    pub(crate) scope: Scope,
+    /// what its values are
+    pub(crate) kind: Kind,
+    /// if nobody says anything; `None`: see the help text
+    pub(crate) default: Option<&'static str>,
+    /// a sentence for the help text
+    pub(crate) help: &'static str,
+}
+
+/// Which commands have a flag for a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// those that run a server
+    Serve,
+    /// those that talk to one
+    Client,
+    /// all of them
+    Every,
+}
+
+/// What the values of a setting are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// a path of a file or a folder
+    Path,
+    /// `http://…` or `https://…`
+    Url,
+    /// an address with a port
+    Address,
+    /// a whole number from 1
+    Count,
+    /// a length of time such as `30d`
+    Duration,
+    /// on or off
+    Switch,
+    /// one of these words
+    Word(&'static [&'static str]),
+    /// some of these words
+    Words(&'static [&'static str]),
+    /// hosts such as `*.example.com`
+    Hosts,
+    /// networks such as `10.0.0.0/8`
+    Networks,
+    /// text
+    Text,
+    /// text that is never shown
+    Secret,
+}
+
+/// Every setting, in the order it is shown.
+pub(crate) const SETTINGS: [Setting; 15] = [
+    Setting {
+        key: "output",
+        flag: "output",
+        scope: Scope::Every,
+        kind: Kind::Word(&["table", "json"]),
+        default: Some("table"),
+        help: "How results are written: a table for people, or JSON for programs",
+    },
+    Setting {
+        key: "server",
+        flag: "server",
+        scope: Scope::Client,
+        kind: Kind::Url,
+        default: Some("http://127.0.0.1:8080"),
+        help: "The server to talk to",
+    },
+    Setting {
+        key: "token",
+        flag: "token",
+        scope: Scope::Client,
+        kind: Kind::Secret,
+        default: None,
+        help: "The access token; on the server's own machine the file admin-token in the data \
+               directory is used if there is no other",
+    },
+    Setting {
+        key: "data",
+        flag: "data",
+        scope: Scope::Serve,
+        kind: Kind::Path,
+        default: None,
+        help: "The directory for all data; by default stepwell in the XDG data directory",
+    },
+    Setting {
+        key: "listen",
+        flag: "listen",
+        scope: Scope::Serve,
+        kind: Kind::Address,
+        default: Some("127.0.0.1:8080"),
+        help: "The address to listen on; port 0 takes a free one",
+    },
+    Setting {
+        key: "base_url",
+        flag: "base-url",
+        scope: Scope::Serve,
+        kind: Kind::Url,
+        default: None,
+        help: "The URL under which workers reach this server, for the callbacks in directives; by \
+               default made from the listen address",
+    },
+    Setting {
+        key: "behind_proxy",
+        flag: "behind-proxy",
+        scope: Scope::Serve,
+        kind: Kind::Switch,
+        default: Some("false"),
+        help: "Allow an address that other machines can reach; a proxy in front must then do TLS",
+    },
+    Setting {
+        key: "roles",
+        flag: "roles",
+        scope: Scope::Serve,
+        kind: Kind::Words(&["api", "engine"]),
+        default: Some("api,engine"),
+        help: "What this process does, with commas between",
+    },
+    Setting {
+        key: "tenant_cap",
+        flag: "tenant-cap",
+        scope: Scope::Serve,
+        kind: Kind::Count,
+        default: Some("100"),
+        help: "How many jobs of one tenant may be open at once",
+    },
+    Setting {
+        key: "retention",
+        flag: "retention",
+        scope: Scope::Serve,
+        kind: Kind::Duration,
+        default: None,
+        help: "How long ended jobs are kept, such as 30d; by default for ever",
+    },
+    Setting {
+        key: "allow_webhook_host",
+        flag: "allow-webhook-host",
+        scope: Scope::Serve,
+        kind: Kind::Hosts,
+        default: Some(""),
+        help: "Hosts that completion webhooks may go to, such as hooks.example.com or \
+               *.example.com; by default none",
+    },
+    Setting {
+        key: "allow_webhook_network",
+        flag: "allow-webhook-network",
+        scope: Scope::Serve,
+        kind: Kind::Networks,
+        default: Some(""),
+        help: "Private networks that webhooks may go to nevertheless, such as 10.1.0.0/16",
+    },
+    Setting {
+        key: "allow_webhook_http",
+        flag: "allow-webhook-http",
+        scope: Scope::Serve,
+        kind: Kind::Switch,
+        default: Some("false"),
+        help: "Allow webhooks over plain http, on any port",
+    },
+    Setting {
+        key: "log",
+        flag: "log",
+        scope: Scope::Serve,
+        kind: Kind::Word(&["text", "json"]),
+        default: Some("text"),
+        help: "How the log is written to standard error",
+    },
+    Setting {
+        key: "log_filter",
+        flag: "log-filter",
+        scope: Scope::Serve,
+        kind: Kind::Text,
+        default: Some("info"),
+        help: "What is logged: a level, or levels by module such as info,stepwell_engine=debug",
+    },
+];
+
+impl Setting {
+    /// The setting with this key.
+    pub(crate) fn named(key: &str) -> Option<&'static Setting> {
+        SETTINGS.iter().find(|setting| setting.key == key)
+    }
+
+    /// Its environment variable.
+    pub(crate) fn variable(&self) -> String {
+        format!("STEPWELL_{}", self.key.to_uppercase())
+    }
+
+    /// Whether its value is never shown.
+    pub(crate) fn is_secret(&self) -> bool {
+        self.kind == Kind::Secret
+    }
+}
+
+impl Kind {
+    /// Whether several values may be given.
+    pub(crate) fn is_list(self) -> bool {
+        match self {
+            Self::Words(_) | Self::Hosts | Self::Networks => true,
+            Self::Path
+            | Self::Url
+            | Self::Address
+            | Self::Count
+            | Self::Duration
+            | Self::Switch
+            | Self::Word(_)
+            | Self::Text
+            | Self::Secret => false,
+        }
+    }
+
+    /// The placeholder in the help text.
+    pub(crate) fn placeholder(self) -> &'static str {
+        match self {
+            Self::Path => "DIR",
+            Self::Url => "URL",
+            Self::Address => "ADDRESS",
+            Self::Count => "N",
+            Self::Duration => "TIME",
+            Self::Switch => "BOOL",
+            Self::Word(_) | Self::Text => "WORD",
+            Self::Words(_) => "WORDS",
+            Self::Hosts => "HOSTS",
+            Self::Networks => "NETWORKS",
+            Self::Secret => "TOKEN",
+        }
+    }
+
+    /// What is wrong with a value, and what would be right.
+    pub(crate) fn fault(self, value: &str) -> Option<String> {
+        let wrong = |is_right: bool, expected: &str| (!is_right).then(|| expected.to_owned());
+        match self {
+            Self::Path | Self::Text | Self::Secret => {
+                wrong(!value.is_empty(), "it must not be empty")
+            }
+            Self::Url => {
+                let is_url = value.starts_with("http://") || value.starts_with("https://");
+                wrong(is_url, "write a URL such as http://127.0.0.1:8080")
+            }
+            Self::Address => {
+                let is_address = value.parse::<SocketAddr>().is_ok();
+                wrong(is_address, "write an address with a port, such as 127.0.0.1:8080")
+            }
+            Self::Count => {
+                let is_count = value.parse::<u32>().is_ok_and(|count| count > 0);
+                wrong(is_count, "write a whole number from 1")
+            }
+            Self::Duration => value.parse::<Interval>().err().map(|error| error.to_string()),
+            Self::Switch => wrong(matches!(value, "true" | "false"), "write true or false"),
+            Self::Word(words) => {
+                wrong(words.contains(&value), &format!("write one of {}", words.join(", ")))
+            }
+            Self::Words(words) => each(value, |item| {
+                wrong(words.contains(&item), &format!("write some of {}", words.join(", ")))
+            }),
+            Self::Hosts => {
+                each(value, |item| item.parse::<HostPattern>().err().map(|error| error.to_string()))
+            }
+            Self::Networks => {
+                each(value, |item| item.parse::<Cidr>().err().map(|error| error.to_string()))
+            }
+        }
+    }
+}
+
+fn each(value: &str, fault: impl Fn(&str) -> Option<String>) -> Option<String> {
+    items(value).find_map(fault)
+}
+
+/// The items of a list.
+pub(crate) fn items(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').map(str::trim).filter(|item| !item.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_is_its_key_with_dashes_and_every_default_is_valid() {
+        for setting in &SETTINGS {
+            assert_eq!(setting.flag, setting.key.replace('_', "-"));
+            let fault = setting.default.and_then(|default| setting.kind.fault(default));
+            assert_eq!(fault, None, "{}", setting.key);
+        }
+    }
+}

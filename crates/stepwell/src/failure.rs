@@ -1,0 +1,95 @@
+//! What is shown when a command does not succeed: what happened, where, and what to do next.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+
+/// Why a command did not succeed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Failure {
+    /// what the shell sees
+    pub(crate) exit: Exit,
+    /// a stable word for programs
+    pub(crate) code: String,
+    /// what happened, and where
+    pub(crate) what: String,
+    /// single faults, one a line
+    pub(crate) details: Vec<String>,
+    /// what to do next
+    pub(crate) next: Option<Box<str>>,
+    /// finds the request in the server's log
+    pub(crate) request_id: Option<Box<str>>,
+}
+
+impl Failure {
+    pub(crate) fn new(exit: Exit, code: &str, what: impl Into<String>) -> Self {
+        Self {
+            exit,
+            code: code.to_owned(),
+            what: what.into(),
+            details: Vec::new(),
+            next: None,
+            request_id: None,
+        }
+    }
+
+    /// The command line or the configuration makes no sense.
+    pub(crate) fn usage(what: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, "usage", what)
+    }
+
+    /// An input is not valid.
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Self::new(Exit::Invalid, "invalid_input", what)
+    }
+
+    /// A file could not be read or written.
+    pub(crate) fn file(path: &std::path::Path, doing: &str, cause: &std::io::Error) -> Self {
+        let exit = match cause.kind() {
+            std::io::ErrorKind::NotFound => Exit::NotFound,
+            _ => Exit::Failure,
+        };
+        Self::new(exit, "file", format!("{} could not be {doing}: {cause}", path.display()))
+    }
+
+    /// The same failure, with what to do next.
+    pub(crate) fn next(mut self, next: impl Into<Box<str>>) -> Self {
+        self.next = Some(next.into());
+        self
+    }
+
+    /// The same failure, with better advice than the server could give if it ended like this.
+    pub(crate) fn suggesting(self, exit: Exit, next: &str) -> Self {
+        if self.exit == exit { self.next(next) } else { self }
+    }
+
+    /// The failure for programs.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({ "error": {
+            "code": self.code,
+            "message": self.what,
+            "details": self.details,
+            "next": self.next,
+            "request_id": self.request_id,
+            "exit_code": self.exit.number(),
+        }})
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.what)?;
+        for detail in &self.details {
+            write!(f, "\n  {detail}")?;
+        }
+        if let Some(next) = &self.next {
+            write!(f, "\n  next: {next}")?;
+        }
+        if let Some(request_id) = &self.request_id {
+            write!(f, "\n  request: {request_id}")?;
+        }
+        Ok(())
+    }
+}

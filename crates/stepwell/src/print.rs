@@ -1,0 +1,152 @@
+//! Writing results: data to standard output, everything else to standard error.
+
+use std::io::{self, IsTerminal, Write};
+
+use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::moment;
+
+/// Writes results in the format that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Printer {
+    json: bool,
+    color: bool,
+}
+
+/// A column of a table: its title, and where its value stands in an item.
+pub(crate) type Column = (&'static str, &'static str);
+
+impl Printer {
+    /// A printer of JSON or of tables.
+    pub(crate) fn new(json: bool) -> Self {
+        let color = io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        Self { json, color }
+    }
+
+    /// Whether results are for programs.
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Whether somebody looks on, so that a line may be drawn again.
+    pub(crate) fn is_live(self) -> bool {
+        !self.json && io::stderr().is_terminal()
+    }
+
+    /// Writes an answer of the server as it is, if results are for programs; else calls `people`.
+    pub(crate) fn answer(self, value: &Value, people: impl FnOnce(&Value)) {
+        if self.json { self.value(value) } else { people(value) }
+    }
+
+    /// Writes one value as JSON over several lines.
+    pub(crate) fn value(self, value: &Value) {
+        out(&format!("{value:#}"));
+    }
+
+    /// Writes one value as one line of JSON.
+    pub(crate) fn json_line(self, value: &Value) {
+        out(&value.to_string());
+    }
+
+    /// Writes a line of data.
+    pub(crate) fn line(self, text: &str) {
+        out(text);
+    }
+
+    /// Tells people something that is not data.
+    pub(crate) fn note(self, text: &str) {
+        let _ = writeln!(io::stderr(), "{text}");
+    }
+
+    /// Writes a list of objects as a table.
+    pub(crate) fn list(self, items: &[Value], columns: &[Column]) {
+        let rows = items.iter().map(|item| columns.iter().map(|(_, path)| cell(item, path)));
+        let titles = columns.iter().map(|(title, _)| *title);
+        self.table(titles, rows.map(Iterator::collect));
+    }
+
+    /// Writes a table.
+    pub(crate) fn table<'t>(
+        self,
+        titles: impl IntoIterator<Item = &'t str>,
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) {
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_header(titles);
+        if self.color {
+            // Cells wrap to the terminal; a pipe gets every row on a line of its own.
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+        }
+        for row in rows {
+            table.add_row(row.into_iter().map(|text| self.colored(text)));
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 2));
+        }
+        for line in table.lines() {
+            out(line.trim_end());
+        }
+    }
+
+    /// Writes one object as lines of name and value; what is missing is left out.
+    pub(crate) fn object(self, item: &Value, fields: &[Column]) {
+        let shown: Vec<Vec<String>> = fields
+            .iter()
+            .map(|(title, path)| vec![(*title).to_owned(), cell(item, path)])
+            .filter(|row| !row[1].is_empty())
+            .collect();
+        let width = shown.iter().map(|row| row[0].len()).max().unwrap_or(0);
+        for row in shown {
+            out(&format!("{:width$}  {}", row[0], row[1]));
+        }
+    }
+
+    /// Writes a failure where failures belong.
+    pub(crate) fn failure(self, failure: &Failure) {
+        if self.json {
+            let _ = writeln!(io::stderr(), "{}", failure.to_json());
+        } else {
+            let _ = writeln!(io::stderr(), "{failure}");
+        }
+    }
+
+    fn colored(self, text: String) -> Cell {
+        let color = match text.as_str() {
+            "SUCCEEDED" | "ok" => Some(Color::Green),
+            "FAILED_FINAL" | "FAILED_RETRYABLE" | "TIMED_OUT" => Some(Color::Red),
+            "CANCELLED" | "CANCELLING" => Some(Color::Yellow),
+            "IN_PROGRESS" | "PROCESSING" | "INITIATED" => Some(Color::Cyan),
+            _ => None,
+        };
+        match color.filter(|_| self.color) {
+            Some(color) => Cell::new(text).fg(color),
+            None => Cell::new(text),
+        }
+    }
+}
+
+/// The value at a path such as `error.code`, as text. Times are shown relative and exact.
+pub(crate) fn cell(item: &Value, path: &str) -> String {
+    let found = path.split('.').try_fold(item, |value, key| value.get(key));
+    match found {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) if path.ends_with("_at") || path == "at" => {
+            moment::shown(text, Timestamp::now())
+        }
+        Some(Value::String(text)) => printable(text),
+        Some(value) => value.to_string(),
+    }
+}
+
+/// Text from elsewhere without what would move the cursor or change the terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+/// A reader that has gone away (`| head`) is no reason to complain.
+fn out(text: &str) {
+    let _ = writeln!(io::stdout(), "{text}");
+}

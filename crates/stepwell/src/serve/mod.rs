@@ -1,0 +1,94 @@
+//! `stepwell serve`: runs the server until it is told to stop.
+
+mod announce;
+mod log;
+mod parts;
+pub(crate) mod signal;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use stepwell_engine::Engine;
+
+pub(crate) use parts::{Plan, Running};
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::Session;
+use signal::Signals;
+
+/// How often is looked whether another process has taken the store over.
+const OWNER_CHECK: Duration = Duration::from_secs(5);
+
+pub(crate) async fn run(session: &Session) -> Result<Exit, Failure> {
+    let config = &session.config;
+    log::start(config)?;
+    check_roles(config)?;
+    check_address(config)?;
+    let mut signals = Signals::new();
+    let running = Running::start(Plan::of(config)?).await?;
+    announce::started(session, &running)?;
+    tokio::select! {
+        () = signals.next() => {}
+        () = fenced(&running.engine) => {
+            let what = "another process has taken the store over; this one stops";
+            return Err(Failure::new(Exit::Refused, "fenced", what)
+                .next("run one server for each data directory"));
+        }
+    }
+    tracing::info!("stopping");
+    tokio::select! {
+        stopped = tokio::time::timeout(parts::STOP_MAX, running.stop()) => match stopped {
+            Ok(()) => {
+                tracing::info!("stopped");
+                Ok(Exit::Ok)
+            }
+            // Nothing is lost: what was accepted is committed, and leases fence the rest.
+            Err(_) => {
+                let what = format!("not stopped within {} s; ended anyway", parts::STOP_MAX.as_secs());
+                Err(Failure::new(Exit::Failure, "stop_too_slow", what))
+            }
+        },
+        () = signals.next() => Ok(Exit::Interrupted),
+    }
+}
+
+/// Resolves when the engine has lost its store.
+async fn fenced(engine: &Engine) {
+    loop {
+        tokio::time::sleep(OWNER_CHECK).await;
+        if engine.is_fenced() {
+            return;
+        }
+    }
+}
+
+/// Half of a server would accept commands that nobody carries out.
+fn check_roles(config: &Config) -> Result<(), Failure> {
+    let roles: Vec<String> = config.list("roles");
+    let missing = ["api", "engine"].into_iter().find(|role| !roles.iter().any(|it| it == role));
+    match missing {
+        None => Ok(()),
+        Some(role) => Err(Failure::usage(format!(
+            "the role {role} is missing: with SQLite one process must have both, api and engine"
+        ))
+        .next(
+            "leave --roles out; splitting the roles needs PostgreSQL, which a later release brings",
+        )),
+    }
+}
+
+/// Tokens travel in the clear over plain HTTP, so nothing but this machine may listen in.
+fn check_address(config: &Config) -> Result<(), Failure> {
+    let listen: SocketAddr = config.text("listen").parse().expect("settings are checked");
+    if listen.ip().is_loopback() || config.is_on("behind_proxy") {
+        return Ok(());
+    }
+    let what = format!(
+        "{listen} can be reached from other machines, and this server speaks plain HTTP: tokens \
+         and payloads would travel unencrypted"
+    );
+    Err(Failure::usage(what)
+        .next("put a proxy that does TLS in front and give --behind-proxy, or listen on 127.0.0.1"))
+}

@@ -1,0 +1,179 @@
+//! The parts of a server, put together: the only place that names a concrete store or bus.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use stepwell_connectors::bus::embedded::{EmbeddedBus, Settings as BusSettings};
+use stepwell_connectors::clock::{Clock, SystemClock};
+use stepwell_connectors::egress::{Egress, Policy};
+use stepwell_core::duration::Interval;
+use stepwell_engine::{Engine, Parts, Retention, Settings as EngineSettings};
+use stepwell_server::{Api, Hosts, Settings as ServerSettings, app, first_admin_token};
+use stepwell_store::sqlite::{Options, SqliteStore};
+use stepwell_store::{Store, StoreError};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use crate::config::Config;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// What a server is told.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// for all data
+    pub(crate) data: PathBuf,
+    /// where to listen
+    pub(crate) listen: SocketAddr,
+    /// how workers reach it; `None`: at the address it listens on
+    pub(crate) base_url: Option<String>,
+    /// open jobs that a tenant may have
+    pub(crate) tenant_cap: Option<u32>,
+    /// how long ended jobs are kept; `None`: for ever
+    pub(crate) retention: Option<Interval>,
+    /// where webhooks may go
+    pub(crate) webhooks: Policy,
+}
+
+/// A server that runs.
+pub(crate) struct Running {
+    /// where it listens
+    pub(crate) address: SocketAddr,
+    /// the engine behind it
+    pub(crate) engine: Engine,
+    /// the token of the first start; `None` at every later one
+    pub(crate) admin_token: Option<String>,
+    stop: oneshot::Sender<()>,
+    serving: JoinHandle<()>,
+}
+
+impl Plan {
+    /// A server on a free port of this machine, with everything in `data`.
+    pub(crate) fn local(data: &Path) -> Self {
+        Self {
+            data: data.to_owned(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            base_url: None,
+            tenant_cap: None,
+            retention: None,
+            webhooks: Policy::default(),
+        }
+    }
+
+    /// A server as the settings say.
+    pub(crate) fn of(config: &Config) -> Result<Self, Failure> {
+        let valid = "settings are checked when they are read";
+        Ok(Self {
+            data: config.data(),
+            listen: config.text("listen").parse().expect(valid),
+            base_url: config.get("base_url").map(str::to_owned),
+            tenant_cap: Some(config.text("tenant_cap").parse().expect(valid)),
+            retention: config.get("retention").map(|time| time.parse().expect(valid)),
+            webhooks: webhooks(config),
+        })
+    }
+}
+
+fn webhooks(config: &Config) -> Policy {
+    let allow_http = config.is_on("allow_webhook_http");
+    let policy = Policy {
+        allow_hosts: config.list("allow_webhook_host"),
+        allow_private: config.list("allow_webhook_network"),
+        allow_http,
+        ..Policy::default()
+    };
+    // Plain http is for intranets and tests, where services stand on ports of all kinds.
+    if allow_http { Policy { ports: (1..=u16::MAX).collect(), ..policy } } else { policy }
+}
+
+impl Running {
+    /// Opens the store, recovers what was under way, and begins to listen.
+    pub(crate) async fn start(plan: Plan) -> Result<Self, Failure> {
+        let listener = TcpListener::bind(plan.listen).await.map_err(|cause| {
+            let what = format!("cannot listen on {}: {cause}", plan.listen);
+            Failure::new(Exit::Failure, "not_listening", what)
+                .next("stop what is using the address, or choose another with --listen")
+        })?;
+        let address = listener.local_addr().map_err(|cause| {
+            Failure::new(Exit::Failure, "not_listening", format!("no local address: {cause}"))
+        })?;
+        let egress = Egress::new(plan.webhooks.clone())
+            .map_err(|error| Failure::new(Exit::Failure, "no_client", error.to_string()))?;
+        let engine = start_engine(&plan, egress.clone()).await?;
+        let api = Api::open(engine.clone(), server_settings(&plan, address, egress));
+        let api = api.await.map_err(|error| store_failure(&error))?;
+        let admin_token = first_admin_token(&engine).await.map_err(|error| {
+            Failure::new(Exit::Failure, "no_token", format!("no admin token was made: {error}"))
+        })?;
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(stepwell_server::serve(listener, app(api), async {
+            // A sender that is gone means stop, too.
+            let _ = stopped.await;
+        }));
+        Ok(Self { address, engine, admin_token, stop, serving })
+    }
+
+    /// The URL of the server on this machine.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Stops listening, finishes what is under way, closes the store.
+    pub(crate) async fn stop(self) {
+        let _ = self.stop.send(());
+        let _ = self.serving.await;
+        self.engine.stop().await;
+    }
+}
+
+async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
+    let path = plan.data.join("stepwell.db");
+    // Opening reads and may migrate; the other threads of the runtime need not wait for the disk.
+    let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path, Options::default()));
+    let store = opened.await.expect("opening the store does not panic");
+    let store: Arc<dyn Store> = Arc::new(store.map_err(|error| store_failure(&error))?);
+    let webhook_secret = store
+        .secret("webhook-key".to_owned(), rand::random::<[u8; 32]>().to_vec())
+        .await
+        .map_err(|error| store_failure(&error))?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let bus = EmbeddedBus::new(BusSettings::default(), Arc::clone(&clock));
+    let settings = EngineSettings {
+        retention: Retention { commands: plan.retention },
+        ..EngineSettings::default()
+    };
+    let parts = Parts { store, bus: Arc::new(bus), clock, egress, webhook_secret, settings };
+    let instance = format!("process {}", std::process::id());
+    Engine::start(parts, &instance).await.map_err(|error| store_failure(&error))
+}
+
+fn server_settings(plan: &Plan, address: SocketAddr, egress: Egress) -> ServerSettings {
+    let base_url = plan.base_url.clone().unwrap_or_else(|| format!("http://{address}"));
+    let host = base_url.split("://").nth(1).and_then(|rest| rest.split(['/', ':']).next());
+    let hosts = if address.ip().is_loopback() {
+        Hosts::LoopbackAnd(host.map(str::to_owned).into_iter().collect())
+    } else {
+        Hosts::Any
+    };
+    ServerSettings { tenant_cap: plan.tenant_cap, hosts, ..ServerSettings::new(&base_url, egress) }
+}
+
+fn store_failure(error: &StoreError) -> Failure {
+    match error {
+        StoreError::Refused { reason } => Failure::new(Exit::Refused, "store_refused", reason),
+        StoreError::Fenced { .. } => Failure::new(Exit::Refused, "fenced", error.to_string())
+            .next("another process uses the same store; stop one of the two"),
+        StoreError::Unavailable { .. } => {
+            Failure::new(Exit::Unavailable, "store_unavailable", error.to_string())
+                .next("see that the disk has room and can be written to, and start again")
+        }
+        StoreError::Broken { .. } => Failure::new(Exit::Failure, "store_broken", error.to_string())
+            .next("restore the data directory from a backup; see docs/operations.md"),
+    }
+}
+
+/// How long a stop may take before the process ends anyway.
+pub(crate) const STOP_MAX: Duration = Duration::from_secs(10);
