@@ -19,8 +19,7 @@ INSERT INTO meta (id, epoch, instance, clean, probes) VALUES (1, 0, '', 1, 0);
 CREATE TABLE run (
     id               BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
     tenant           TEXT    NOT NULL,
-    dialect          TEXT    NOT NULL
-                     CHECK (dialect IN ('runbooks', 'platform', 'workspaces', 'commands')),
+    dialect          TEXT    NOT NULL,
     workflow         TEXT    NOT NULL,
     workflow_version INTEGER NOT NULL CHECK (workflow_version > 0),
     compensation     TEXT,
@@ -30,9 +29,7 @@ CREATE TABLE run (
     created_at       INTEGER NOT NULL,
     step_count       INTEGER NOT NULL CHECK (step_count BETWEEN 0 AND 65535),
     version          INTEGER NOT NULL CHECK (version >= 0),
-    status           TEXT    NOT NULL
-                     CHECK (status IN ('created', 'ready', 'running', 'retry_wait', 'cancelling',
-                                       'succeeded', 'failed', 'cancelled')),
+    status           TEXT    NOT NULL,
     attempt          INTEGER NOT NULL CHECK (attempt >= 0),
     paused           INTEGER NOT NULL CHECK (paused IN (0, 1)),
     cancel           TEXT    CHECK (cancel IN ('immediate', 'drain')),
@@ -47,10 +44,26 @@ CREATE TABLE run (
     started_at       INTEGER,
     ended_at         INTEGER,
     expires_at       INTEGER,
-    CHECK ((ended_at IS NOT NULL) = (status IN ('succeeded', 'failed', 'cancelled'))),
-    CHECK (ended_at IS NULL OR wake_at IS NULL),
+    CHECK (CASE dialect
+               WHEN 'runbooks'   THEN TRUE
+               WHEN 'platform'   THEN TRUE
+               WHEN 'workspaces' THEN TRUE
+               WHEN 'commands'   THEN TRUE
+               ELSE FALSE
+           END),
+    -- What each status implies. Not `IN`: SQLite would build a table of the words for every row.
+    CHECK (CASE status
+               WHEN 'running'    THEN ended_at IS NULL     AND retry_at IS NULL
+               WHEN 'created'    THEN ended_at IS NULL     AND retry_at IS NULL
+               WHEN 'ready'      THEN ended_at IS NULL     AND retry_at IS NULL
+               WHEN 'cancelling' THEN ended_at IS NULL     AND retry_at IS NULL
+               WHEN 'retry_wait' THEN ended_at IS NULL     AND retry_at IS NOT NULL
+               WHEN 'succeeded'  THEN ended_at IS NOT NULL AND retry_at IS NULL AND wake_at IS NULL
+               WHEN 'failed'     THEN ended_at IS NOT NULL AND retry_at IS NULL AND wake_at IS NULL
+               WHEN 'cancelled'  THEN ended_at IS NOT NULL AND retry_at IS NULL AND wake_at IS NULL
+               ELSE FALSE
+           END),
     CHECK (ended_at IS NOT NULL OR expires_at IS NULL),
-    CHECK ((retry_at IS NOT NULL) = (status = 'retry_wait')),
     CHECK ((error_code IS NULL) = (error_message IS NULL)),
     CHECK ((parent_run IS NULL) = (parent_step IS NULL))
 ) STRICT, WITHOUT ROWID;
@@ -86,14 +99,12 @@ CREATE TABLE run_header (
 CREATE TABLE step (
     run_id           BLOB    NOT NULL CHECK (length(run_id) = 16),
     position         INTEGER NOT NULL CHECK (position BETWEEN 0 AND 65535),
-    status           TEXT    NOT NULL
-                     CHECK (status IN ('waiting', 'ready', 'dispatched', 'acked', 'polling',
-                                       'retry_wait', 'succeeded', 'failed', 'timed_out',
-                                       'cancelled', 'skipped')),
+    status           TEXT    NOT NULL,
     attempt          INTEGER NOT NULL CHECK (attempt >= 0),
     tries            INTEGER NOT NULL CHECK (tries >= 0),
     lease_id         BLOB    CHECK (length(lease_id) = 16),
-    lease_stage      TEXT    CHECK (lease_stage IN ('recorded', 'published', 'acked')),
+    lease_stage      TEXT    CHECK (lease_stage = 'recorded' OR lease_stage = 'published'
+                                    OR lease_stage = 'acked'),
     lease_expires_at INTEGER,
     -- These four are set exactly while the attempt is with the embedded bus.
     pool             TEXT,
@@ -110,9 +121,20 @@ CREATE TABLE step (
     dispatched_at    INTEGER,
     ended_at         INTEGER,
     PRIMARY KEY (run_id, position),
-    CHECK ((ended_at IS NOT NULL)
-           = (status IN ('succeeded', 'failed', 'timed_out', 'cancelled', 'skipped'))),
-    CHECK (lease_id IS NULL OR status IN ('dispatched', 'acked', 'polling')),
+    CHECK (CASE status
+               WHEN 'dispatched' THEN lease_id IS NOT NULL AND ended_at IS NULL
+               WHEN 'succeeded'  THEN lease_id IS NULL     AND ended_at IS NOT NULL
+               WHEN 'acked'      THEN lease_id IS NOT NULL AND ended_at IS NULL
+               WHEN 'polling'    THEN ended_at IS NULL
+               WHEN 'retry_wait' THEN lease_id IS NULL     AND ended_at IS NULL
+               WHEN 'waiting'    THEN lease_id IS NULL     AND ended_at IS NULL
+               WHEN 'ready'      THEN lease_id IS NULL     AND ended_at IS NULL
+               WHEN 'failed'     THEN lease_id IS NULL     AND ended_at IS NOT NULL
+               WHEN 'timed_out'  THEN lease_id IS NULL     AND ended_at IS NOT NULL
+               WHEN 'cancelled'  THEN lease_id IS NULL     AND ended_at IS NOT NULL
+               WHEN 'skipped'    THEN lease_id IS NULL     AND ended_at IS NOT NULL
+               ELSE FALSE
+           END),
     CHECK ((lease_id IS NULL) = (lease_stage IS NULL)),
     CHECK ((lease_id IS NULL) = (lease_expires_at IS NULL)),
     CHECK ((pool IS NOT NULL) = (lease_stage IS 'recorded')),

@@ -4,6 +4,7 @@
 //! which wait for each other can share an fsync; every read has its own connection and sees what is
 //! committed. The statements stand in `sql/sqlite`, the schema in `migrations/sqlite`.
 
+mod ceiling;
 mod columns;
 mod commit;
 mod connection;
@@ -37,6 +38,8 @@ use crate::model::{Group, Verdict};
 use crate::rows::GroupRows;
 use readers::Readers;
 use writer::{Commit, Job};
+
+pub use ceiling::{Ceiling, ceiling};
 
 /// A file larger than this is not checked at start, because that reads all of it.
 const CHECKED_AT_START_BYTES_MAX: u64 = 64 * 1024 * 1024;

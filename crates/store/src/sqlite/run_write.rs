@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension, Transaction, params};
 use stepwell_core::id::{RunId, Tenant};
-use stepwell_core::step::StepError;
+use stepwell_core::step::{StepError, StepStatus};
 use stepwell_core::time::Timestamp;
 
 use super::columns::{key, lease_key, millis, number};
@@ -17,7 +17,8 @@ const RUN_HEADER_INSERT: &str = include_str!("../../sql/sqlite/run_header_insert
 const RUN_ADVANCE: &str = include_str!("../../sql/sqlite/run_advance.sql");
 const RUN_AT_VERSION: &str = include_str!("../../sql/sqlite/run_at_version.sql");
 const RUN_MOVE: &str = include_str!("../../sql/sqlite/run_move.sql");
-const STEP_WRITE: &str = include_str!("../../sql/sqlite/step_write.sql");
+const STEP_INSERT: &str = include_str!("../../sql/sqlite/step_insert.sql");
+const STEP_UPDATE: &str = include_str!("../../sql/sqlite/step_update.sql");
 const HISTORY_INSERT: &str = include_str!("../../sql/sqlite/history_insert.sql");
 
 /// What the transaction must know of a run before its status or moment changes.
@@ -172,14 +173,36 @@ pub(super) fn move_run(
     Ok(())
 }
 
-/// Writes one step.
+/// Writes one step, whether or not it has a row.
+///
+/// Two statements are cheaper than one that does either: that one would check the row twice. The
+/// likelier one goes first: a first attempt is nearly always the first thing that happens to a step.
 pub(super) fn write_step(
     tx: &Transaction<'_>,
     run: &RunId,
     step: &StepRow,
 ) -> Result<(), StoreError> {
+    let statements = if step.status == StepStatus::Dispatched && step.attempt == 1 {
+        [STEP_INSERT, STEP_UPDATE]
+    } else {
+        [STEP_UPDATE, STEP_INSERT]
+    };
+    for statement in statements {
+        if execute_step(tx, statement, run, step)? == 1 {
+            return Ok(());
+        }
+    }
+    Err(StoreError::broken(format!("step {} of run {run} has a row and has none", step.position)))
+}
+
+fn execute_step(
+    tx: &Transaction<'_>,
+    statement: &str,
+    run: &RunId,
+    step: &StepRow,
+) -> Result<usize, StoreError> {
     let (lease, queued) = (step.lease.as_ref(), step.queued.as_ref());
-    tx.prepare_cached(STEP_WRITE)?.execute(params![
+    let rows = tx.prepare_cached(statement)?.execute(params![
         key(run),
         step.position,
         step.status.word(),
@@ -202,7 +225,7 @@ pub(super) fn write_step(
         millis(step.dispatched_at),
         millis(step.ended_at),
     ])?;
-    Ok(())
+    Ok(rows)
 }
 
 /// Appends one decision to the history of its run.
