@@ -9,10 +9,11 @@ mod documents;
 mod letters;
 mod life;
 mod lists;
+mod oracle;
 mod queue;
 mod retention;
 mod waits;
-mod world;
+pub mod world;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ pub use documents::*;
 pub use letters::*;
 pub use life::*;
 pub use lists::*;
+pub use oracle::*;
 pub use queue::*;
 pub use retention::*;
 pub use waits::*;

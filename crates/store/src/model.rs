@@ -19,7 +19,7 @@ pub use stored::{StoredHeader, StoredRun};
 pub struct Epoch(pub u64);
 
 /// Decisions that are committed together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Group {
     /// the right to write
     pub epoch: Epoch,
@@ -28,7 +28,7 @@ pub struct Group {
 }
 
 /// One thing to write.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Item {
     /// a new run with its first decision
     Create(Box<Create>),
@@ -51,7 +51,7 @@ pub enum Item {
 pub const STALE_REPORTS_MAX: usize = 100;
 
 /// A new run with its first decision.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Create {
     /// after the decision
     pub run: Arc<Run>,
@@ -72,7 +72,7 @@ pub struct Create {
 }
 
 /// A decision on a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Advance {
     /// after the decision
     pub run: Arc<Run>,

@@ -5,6 +5,8 @@
 //! query looks at stays a column. A step to which nothing has happened yet has no row at all.
 
 mod group;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -30,31 +30,33 @@ use crate::model::{
 const DAWN_MS: i64 = 1_741_996_800_000;
 
 /// A store with the right to write to it.
-pub(super) struct World {
-    pub(super) store: Arc<dyn Store>,
-    pub(super) epoch: Epoch,
+pub struct World {
+    /// the store
+    pub store: Arc<dyn Store>,
+    /// the right to write
+    pub epoch: Epoch,
 }
 
 impl World {
     /// Takes the store of a case over.
-    pub(super) async fn of(subject: &Subject) -> Self {
+    pub async fn of(subject: &Subject) -> Self {
         let epoch = subject.store.open_epoch("conformance").await.expect("a fresh store opens");
         Self { store: Arc::clone(&subject.store), epoch }
     }
 
     /// Commits a group and answers with its verdicts.
-    pub(super) async fn commits(&self, items: Vec<Item>) -> Vec<Verdict> {
+    pub async fn commits(&self, items: Vec<Item>) -> Vec<Verdict> {
         let group = Group { epoch: self.epoch, items };
         self.store.commit(group).await.expect("the store takes the group")
     }
 
     /// Commits one item that must be done.
-    pub(super) async fn stores(&self, item: Item) {
+    pub async fn stores(&self, item: Item) {
         assert_eq!(self.commits(vec![item]).await, [Verdict::Done]);
     }
 
     /// Stores a started run.
-    pub(super) async fn begins(&self, header: Header) -> Arc<Run> {
+    pub async fn begins(&self, header: Header) -> Arc<Run> {
         let create = started(header);
         let run = Arc::clone(&create.run);
         self.stores(item(create)).await;
@@ -62,19 +64,19 @@ impl World {
     }
 
     /// Decides a command on a run and stores the decision.
-    pub(super) async fn moves(&self, run: &Arc<Run>, command: &Command) -> Arc<Run> {
+    pub async fn moves(&self, run: &Arc<Run>, command: &Command) -> Arc<Run> {
         self.takes(decided(run, command)).await
     }
 
     /// Stores a decision.
-    pub(super) async fn takes(&self, advance: Advance) -> Arc<Run> {
+    pub async fn takes(&self, advance: Advance) -> Arc<Run> {
         let after = Arc::clone(&advance.run);
         self.stores(Item::Advance(Box::new(advance))).await;
         after
     }
 
     /// Stores the success of every step, one after the other, until the run has ended.
-    pub(super) async fn finishes(&self, mut run: Arc<Run>) -> Arc<Run> {
+    pub async fn finishes(&self, mut run: Arc<Run>) -> Arc<Run> {
         while !run.status.is_terminal() {
             run = self.moves(&run, &success(&run)).await;
         }
@@ -82,46 +84,46 @@ impl World {
     }
 
     /// The run as it is stored.
-    pub(super) async fn stored(&self, run: RunId) -> Option<StoredRun> {
+    pub async fn stored(&self, run: RunId) -> Option<StoredRun> {
         let mut found = self.store.load(vec![run]).await.expect("runs can be loaded");
         assert!(found.len() <= 1, "one id gives at most one run");
         found.pop()
     }
 
     /// The run with this number, ready for the next decision.
-    pub(super) async fn run(&self, number: u64) -> Arc<Run> {
+    pub async fn run(&self, number: u64) -> Arc<Run> {
         let stored = self.stored(run_id(number)).await.expect("the run is stored");
         Arc::new(stored.with_workflow(Arc::new(workflow("onboard"))))
     }
 
     /// Ids of a page of runs.
-    pub(super) async fn lists(&self, filter: Filter, page: Page) -> Vec<RunId> {
+    pub async fn lists(&self, filter: Filter, page: Page) -> Vec<RunId> {
         self.summaries(filter, page).await.into_iter().map(|summary| summary.id).collect()
     }
 
     /// A page of runs.
-    pub(super) async fn summaries(&self, filter: Filter, page: Page) -> Vec<RunSummary> {
+    pub async fn summaries(&self, filter: Filter, page: Page) -> Vec<RunSummary> {
         self.store.runs(filter, page).await.expect("runs can be listed")
     }
 }
 
 /// The moment so many seconds after dawn.
-pub(super) fn at(seconds: u64) -> Timestamp {
+pub fn at(seconds: u64) -> Timestamp {
     Timestamp::from_millis(DAWN_MS).after(Interval::from_secs(seconds))
 }
 
 /// The id of the run with this number; a higher number is a later run.
-pub(super) fn run_id(number: u64) -> RunId {
+pub fn run_id(number: u64) -> RunId {
     RunId(Uuid::from_u128((u128::from(DAWN_MS.unsigned_abs()) << 80) | u128::from(number)))
 }
 
 /// A page large enough for any case.
-pub(super) fn all() -> Page {
+pub fn all() -> Page {
     Page { before: None, limit: 1_000 }
 }
 
 /// The header of a run with this number, of two steps, asked for at dawn.
-pub(super) fn header(number: u64) -> Header {
+pub fn header(number: u64) -> Header {
     Header {
         id: run_id(number),
         tenant: Tenant::new("acme"),
@@ -143,7 +145,7 @@ pub(super) fn header(number: u64) -> Header {
 }
 
 /// The header of a run that undoes the first step of another.
-pub(super) fn undoing(parent: RunId, number: u64) -> Header {
+pub fn undoing(parent: RunId, number: u64) -> Header {
     Header {
         part: Part::Compensation("undo".to_owned()),
         parent: Some(Parent { run: parent, step: StepIndex(0) }),
@@ -152,7 +154,7 @@ pub(super) fn undoing(parent: RunId, number: u64) -> Header {
 }
 
 /// Two steps in a row, each with three attempts half a minute apart, of a quarter of an hour each.
-pub(super) fn workflow(name: &str) -> Workflow {
+pub fn workflow(name: &str) -> Workflow {
     let second = StepSpec { after: vec![StepIndex(0)], ..step("second") };
     Workflow {
         name: name.to_owned(),
@@ -169,7 +171,7 @@ pub(super) fn workflow(name: &str) -> Workflow {
 }
 
 /// A step that sets the variable `found` and may ask to be asked again.
-pub(super) fn step(id: &str) -> StepSpec {
+pub fn step(id: &str) -> StepSpec {
     StepSpec {
         id: id.to_owned(),
         kind: "work".to_owned(),
@@ -189,7 +191,7 @@ pub(super) fn step(id: &str) -> StepSpec {
 }
 
 /// A workflow whose steps wait in this pool.
-pub(super) fn pooled(pool: &str) -> Arc<Workflow> {
+pub fn pooled(pool: &str) -> Arc<Workflow> {
     let mut workflow = workflow("onboard");
     for step in &mut workflow.steps {
         pool.clone_into(&mut step.pool);
@@ -198,7 +200,7 @@ pub(super) fn pooled(pool: &str) -> Arc<Workflow> {
 }
 
 /// A new run with its first decision: it starts when it was asked for.
-pub(super) fn started(header: Header) -> Create {
+pub fn started(header: Header) -> Create {
     let created_at = header.created_at;
     let run = Run::new(Arc::new(header));
     let (run, record) = decision(&run, &Command::Start { carried: Vec::new() }, created_at);
@@ -215,12 +217,12 @@ pub(super) fn started(header: Header) -> Create {
 }
 
 /// A decision on a run, a second after its last.
-pub(super) fn decided(run: &Arc<Run>, command: &Command) -> Advance {
+pub fn decided(run: &Arc<Run>, command: &Command) -> Advance {
     decided_at(run, command, run.updated_at.after(Interval::from_secs(1)))
 }
 
 /// What a run decides when its moment has come.
-pub(super) fn woken(run: &Arc<Run>) -> Advance {
+pub fn woken(run: &Arc<Run>) -> Advance {
     decided_at(run, &Command::Wake, run.wake_at().expect("the run waits for a moment"))
 }
 
@@ -244,34 +246,34 @@ fn decided_at(run: &Arc<Run>, command: &Command, now: Timestamp) -> Advance {
 }
 
 /// A decision as an item.
-pub(super) fn moved(run: &Arc<Run>, command: &Command) -> Item {
+pub fn moved(run: &Arc<Run>, command: &Command) -> Item {
     Item::Advance(Box::new(decided(run, command)))
 }
 
 /// A creation as an item.
-pub(super) fn item(create: Create) -> Item {
+pub fn item(create: Create) -> Item {
     Item::Create(Box::new(create))
 }
 
 /// The worker of the first step under way is done.
-pub(super) fn success(run: &Run) -> Command {
+pub fn success(run: &Run) -> Command {
     report(run, Outcome::Succeeded { result: json!({ "found": 0.1, "note": "done" }) })
 }
 
 /// The worker of the first step under way failed for good.
-pub(super) fn failure(run: &Run) -> Command {
+pub fn failure(run: &Run) -> Command {
     let error = StepError::new("no_such_user", "there is no such user");
     report(run, Outcome::Failed { error, retryable: false, retry_after: None })
 }
 
 /// The worker of the first step under way answers.
-pub(super) fn report(run: &Run, outcome: Outcome) -> Command {
+pub fn report(run: &Run, outcome: Outcome) -> Command {
     let (step, fence) = under_way(run);
     Command::Report { step: StepRef::Index(step), fence, outcome }
 }
 
 /// A worker took the first step under way.
-pub(super) fn ack(run: &Run) -> Command {
+pub fn ack(run: &Run) -> Command {
     let (step, fence) = under_way(run);
     Command::Ack { step: StepRef::Index(step), fence }
 }
@@ -283,12 +285,12 @@ fn under_way(run: &Run) -> (StepIndex, Fence) {
 }
 
 /// A key for a request, told from others by these two letters.
-pub(super) fn key(key: u8, request: u8) -> Key {
+pub fn key(key: u8, request: u8) -> Key {
     Key { hash: [key; 32], request_hash: [request; 32] }
 }
 
 /// A message to the outside.
-pub(super) fn message(body: &str, due_at: Timestamp) -> NewMessage {
+pub fn message(body: &str, due_at: Timestamp) -> NewMessage {
     NewMessage {
         kind: "webhook".to_owned(),
         destination: "https://receiver.example/hook".to_owned(),
@@ -298,7 +300,7 @@ pub(super) fn message(body: &str, due_at: Timestamp) -> NewMessage {
 }
 
 /// A dead letter.
-pub(super) fn letter(reason: &str) -> NewDeadLetter {
+pub fn letter(reason: &str) -> NewDeadLetter {
     NewDeadLetter {
         reason: reason.to_owned(),
         step: Some("first".to_owned()),

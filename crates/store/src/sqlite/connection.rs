@@ -10,6 +10,9 @@ use crate::error::StoreError;
 /// How many prepared statements a connection keeps: all we have, so that none is ever prepared twice.
 const STATEMENTS_KEPT: usize = 128;
 
+/// As the first of the statements below sets it.
+const PAGE_BYTES: u64 = 4096;
+
 /// Opens the connection that writes.
 pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -29,6 +32,10 @@ pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, 
          PRAGMA journal_size_limit = 67108864;
          PRAGMA trusted_schema = OFF;",
     )?;
+    if let Some(bytes) = options.bytes_max {
+        let pages = i64::try_from(bytes / PAGE_BYTES).unwrap_or(i64::MAX);
+        db.pragma_update(None, "max_page_count", pages)?;
+    }
     Ok(db)
 }
 

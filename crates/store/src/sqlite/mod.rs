@@ -53,6 +53,8 @@ pub struct Options {
     pub read_limit: Duration,
     /// how many reads go on at once
     pub readers_max: usize,
+    /// how many bytes the file may have; `None`: as many as the disk
+    pub bytes_max: Option<u64>,
 }
 
 impl Default for Options {
@@ -61,6 +63,7 @@ impl Default for Options {
             busy_timeout: Duration::from_secs(5),
             read_limit: Duration::from_secs(5),
             readers_max: 3,
+            bytes_max: None,
         }
     }
 }

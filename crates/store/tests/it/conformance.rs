@@ -240,3 +240,8 @@ async fn a_closed_store_refuses_politely() {
 async fn everything_is_there_after_a_restart() {
     on_each_store(conformance::everything_is_there_after_a_restart).await;
 }
+
+#[tokio::test]
+async fn a_store_agrees_with_the_reference() {
+    on_each_store(conformance::a_store_agrees_with_the_reference).await;
+}
