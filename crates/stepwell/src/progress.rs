@@ -14,7 +14,7 @@ pub(crate) fn lines(is_live: bool) -> MultiProgress {
 
 /// A bar that fills up to `length`.
 pub(crate) fn bar(lines: &MultiProgress, name: &str, length: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{prefix:>10} {bar:32} {pos:>4}/{len} {msg}")
+    let style = ProgressStyle::with_template("{prefix:>10} {bar:32} {pos:>4}/{len}")
         .expect("the template is a constant")
         .progress_chars("━╸ ");
     lines.add(ProgressBar::new(length).with_style(style).with_prefix(name.to_owned()))

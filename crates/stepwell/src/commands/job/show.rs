@@ -126,16 +126,29 @@ fn entries(record: &Value) -> Vec<Vec<String>> {
 
 /// What an entry says beside its name, on one line. Results and parameters may be long and are cut.
 pub(super) fn details(entry: &Value) -> String {
-    const SHOWN_MAX: usize = 60;
-    let fields = entry.as_object().into_iter().flatten().filter(|(key, _)| *key != "entry");
-    let shown = fields.filter(|(key, _)| !key.contains("lease")).map(|(key, value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), printable);
-        match text.char_indices().nth(SHOWN_MAX) {
-            Some((end, _)) => format!("{key}={}…", &text[..end]),
-            None => format!("{key}={text}"),
+    const NOT_SHOWN: [&str; 4] = ["entry", "at", "version", "lease"];
+    let mut shown = Vec::new();
+    for (key, value) in entry.as_object().into_iter().flatten() {
+        match value {
+            // Who did it and why, and what went wrong, are objects of their own.
+            Value::Object(parts) if matches!(key.as_str(), "by" | "error") => {
+                shown.extend(parts.iter().map(|(key, value)| detail(key, value)));
+            }
+            _ if NOT_SHOWN.contains(&key.as_str()) => {}
+            _ => shown.push(detail(key, value)),
         }
-    });
-    shown.collect::<Vec<_>>().join(" ")
+    }
+    shown.retain(|text| !text.ends_with('='));
+    shown.join(" ")
+}
+
+fn detail(key: &str, value: &Value) -> String {
+    const SHOWN_MAX: usize = 60;
+    let text = value.as_str().map_or_else(|| value.to_string(), printable);
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{key}={}…", &text[..end]),
+        None => format!("{key}={text}"),
+    }
 }
 
 pub(super) async fn explain(global: Global, arguments: JobArguments) -> Result<Exit, Failure> {

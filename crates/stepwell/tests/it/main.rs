@@ -1,0 +1,12 @@
+//! The program as people and scripts meet it: the real binary, real sockets, real files.
+
+mod config;
+mod demo;
+mod exits;
+mod help;
+mod jobs;
+mod program;
+mod recovery;
+mod serve;
+mod validate;
+mod workers;
