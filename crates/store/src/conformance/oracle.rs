@@ -6,7 +6,7 @@ use stepwell_core::command::{Act, Command};
 use stepwell_core::definition::CancelMode;
 use stepwell_core::id::Tenant;
 use stepwell_core::run::{Header, Run};
-use stepwell_core::step::{Outcome, StepError};
+use stepwell_core::step::{Outcome, StepError, StepStatus};
 
 use super::Subject;
 use super::lists::stale_report;
@@ -116,9 +116,7 @@ fn happening(dice: &mut Dice, run: &Arc<Run>, round: u64) -> Advance {
         2 if in_flight => decided(run, &failure(run)),
         3 if in_flight => decided(run, &retryable(run)),
         4 if in_flight => decided(run, &report(run, Outcome::Incomplete)),
-        5 if in_flight && run.steps.iter().all(|step| step.dispatched_at.is_none()) => {
-            decided(run, &ack(run))
-        }
+        5 if is_fresh(run) => decided(run, &ack(run)),
         6.. if in_flight => decided(run, &success(run)),
         _ if run.wake_at().is_some() && !run.paused => woken(run),
         _ => decided(run, &Command::Cancel { mode: Some(CancelMode::Immediate), by: by() }),
@@ -133,6 +131,12 @@ fn happening(dice: &mut Dice, run: &Arc<Run>, round: u64) -> Advance {
         advance.children = (dice.roll(4) == 0).then(|| started(child)).into_iter().collect();
     }
     advance
+}
+
+/// The first step under way has not been acknowledged yet.
+fn is_fresh(run: &Run) -> bool {
+    let leased = run.steps.iter().find(|step| step.lease.is_some());
+    leased.is_some_and(|step| step.status == StepStatus::Dispatched)
 }
 
 /// Settles what is due in the outbox, one way or another.

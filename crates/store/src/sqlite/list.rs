@@ -55,6 +55,9 @@ pub(super) fn compensations(db: &Connection, run: RunId) -> Result<Vec<RunSummar
 /// than the id.
 fn walks(filter: &Filter) -> Vec<(&'static str, Option<RunStatus>)> {
     let statement = match filter {
+        Filter { correlation_id: Some(_), statuses, .. } if statuses.is_empty() => {
+            return vec![(RUNS_BY_CORRELATION, None)];
+        }
         Filter { correlation_id: Some(_), .. } => RUNS_BY_CORRELATION,
         Filter { workflow: Some(_), .. } => RUNS_BY_WORKFLOW,
         Filter { tenant: Some(_), .. } => RUNS_BY_TENANT,

@@ -109,12 +109,13 @@ impl SqliteStore {
         &self.path
     }
 
-    /// Reads the whole file and says what is wrong with it; nothing, if it is sound.
+    /// Reads the whole file, however long that takes, and says what is wrong with it; nothing, if it
+    /// is sound.
     ///
     /// # Errors
-    /// If the file cannot be read within the time limit.
+    /// If the file cannot be read.
     pub async fn check(&self) -> Result<Vec<String>, StoreError> {
-        self.readers.read(quick_check).await
+        self.readers.read_at_leisure(quick_check).await
     }
 
     /// Runs a write transaction on the writer thread.

@@ -56,6 +56,17 @@ impl Readers {
         answer
     }
 
+    /// Reads on a connection of its own and without a limit; for what an operator asks for, rarely.
+    pub(super) async fn read_at_leisure<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let db = open_reader(&self.path, &self.options)?;
+        tokio::task::spawn_blocking(move || work(&db))
+            .await
+            .map_err(|cause| StoreError::broken_by("a read did not end well", cause))?
+    }
+
     async fn lend(&self) -> Result<Loan, StoreError> {
         let permit = Arc::clone(&self.permits)
             .acquire_owned()

@@ -2,4 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod ceiling;
 mod conformance;
+mod crash;
+mod damage;
+mod file;
+mod golden;
+mod plans;
+mod schema;
+mod space;

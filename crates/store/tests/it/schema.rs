@@ -1,0 +1,59 @@
+//! The schema as it is after all migrations, and that it repeats the kernel's invariants.
+
+use std::fmt::Write;
+
+use crate::golden::{golden, made_by_a_store};
+
+// X-157: one relational store, and this is all of it.
+#[test]
+fn the_schema_is_the_one_that_was_reviewed() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = made_by_a_store(directory.path());
+    let mut statement = db
+        .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name")
+        .unwrap();
+    let mut dump = String::new();
+    for sql in statement.query_map([], |row| row.get::<_, String>(0)).unwrap() {
+        writeln!(dump, "{};\n", sql.unwrap()).unwrap();
+    }
+    golden("sqlite_schema.sql").assert_eq(&dump);
+}
+
+#[test]
+fn a_row_that_breaks_an_invariant_is_refused_by_the_schema_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = made_by_a_store(directory.path());
+    let run = |columns: &str, values: &str| {
+        db.execute_batch(&format!(
+            "INSERT INTO run (id, tenant, dialect, workflow, workflow_version, created_at,
+                              step_count, version, attempt, paused, updated_at, {columns})
+             VALUES (randomblob(16), 'acme', 'commands', 'onboard', 1, 0, 1, 1, 1, 0, 0, {values})"
+        ))
+    };
+    run("status", "'running'").unwrap();
+    run("status, ended_at", "'succeeded', 5").unwrap();
+    run("status", "'succeeded'").unwrap_err();
+    run("status, ended_at", "'running', 5").unwrap_err();
+    run("status, ended_at, wake_at", "'failed', 5, 6").unwrap_err();
+    run("status, expires_at", "'running', 9").unwrap_err();
+    run("status", "'retry_wait'").unwrap_err();
+    run("status", "'odd'").unwrap_err();
+    run("status, error_code", "'running', 'x'").unwrap_err();
+    run("status, wake_at", "'running', 'soon'").unwrap_err();
+
+    let step = |columns: &str, values: &str| {
+        db.execute_batch(&format!(
+            "INSERT INTO step (run_id, position, attempt, tries, {columns})
+             VALUES (randomblob(16), 0, 1, 1, {values})"
+        ))
+    };
+    let leased = "status, lease_id, lease_expires_at, lease_stage";
+    step("status", "'waiting'").unwrap();
+    step(leased, "'acked', randomblob(16), 5, 'acked'").unwrap();
+    step(leased, "'retry_wait', randomblob(16), 5, 'acked'").unwrap_err();
+    step(leased, "'dispatched', randomblob(16), 5, 'recorded'").unwrap_err();
+    step(leased, "'acked', randomblob(16), 5, 'odd'").unwrap_err();
+    step("status", "'dispatched'").unwrap_err();
+    step("status", "'succeeded'").unwrap_err();
+    step("status, ended_at", "'waiting', 5").unwrap_err();
+}
