@@ -82,7 +82,7 @@ pub(crate) struct StepError {
     message: String,
 }
 
-/// A job.
+/// A job in a list.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct JobSummary {
     /// its id
@@ -117,8 +117,33 @@ pub(crate) struct JobSummary {
 /// A job with its steps.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Job {
-    #[serde(flatten)]
-    summary: JobSummary,
+    /// its id
+    job_id: uuid::Uuid,
+    /// whom it belongs to
+    tenant_id: String,
+    /// the protocol it follows
+    protocol_id: String,
+    /// where it stands
+    status: JobStatus,
+    /// the step that people would call the current one
+    current_step_id: Option<String>,
+    /// when it was asked for
+    #[schema(format = DateTime)]
+    created_at: String,
+    /// the version of the protocol
+    protocol_version: u32,
+    /// ties it to what its requester knows
+    correlation_id: Option<String>,
+    /// nothing new is dispatched until it is resumed
+    paused: bool,
+    /// when it last changed
+    #[schema(format = DateTime)]
+    updated_at: String,
+    /// when it ended
+    #[schema(format = DateTime)]
+    completed_at: Option<String>,
+    /// why it failed
+    error: Option<StepError>,
     /// what it was asked for as
     request_type: Option<String>,
     /// how its lane was chosen

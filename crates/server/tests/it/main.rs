@@ -1,0 +1,17 @@
+//! The HTTP interface, driven through `app()` with a real engine and a real store behind it.
+
+mod access;
+mod callbacks;
+mod commands;
+mod contract;
+mod dead_letters;
+mod documents;
+mod health;
+mod live;
+mod operate;
+mod reads;
+mod refusals;
+mod site;
+mod tokens;
+mod workers;
+mod workflows;
