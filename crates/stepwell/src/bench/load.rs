@@ -1,5 +1,6 @@
 //! The load: jobs of three steps, made and worked off inside the process.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -31,13 +32,17 @@ pub(super) const OPEN_MAX: usize = 2_000;
 /// Directives or commands that travel together.
 pub(super) const BATCH: usize = 64;
 
+/// Clients that make jobs at the same time.
+const CLIENTS: u64 = 4;
+
 /// The cap that is checked for every job; high enough not to be the thing measured.
 pub(super) const TENANT_CAP: u32 = 10_000_000;
 
 /// What came of a number of jobs.
 pub(super) struct Worked {
     pub(super) elapsed: Duration,
-    pub(super) latencies: Latencies,
+    /// from acceptance to the end, where that was watched
+    pub(super) latencies: Option<Latencies>,
 }
 
 /// A command of the benchmark, as a client would send it.
@@ -61,19 +66,19 @@ pub(super) async fn work(engine: &Engine, jobs: u64) -> Result<Worked, BenchErro
             tokio::spawn(async move { worker(&engine, &open, &ended, jobs).await })
         })
         .collect();
-    make(engine, &protocol, jobs, &open).await?;
+    make_by_several(engine, &protocol, jobs, &open).await?;
     let mut latencies = Latencies::default();
     for worker in workers {
         latencies.merge(worker.await.map_err(|error| BenchError::new(error.to_string()))??);
     }
-    Ok(Worked { elapsed: began.elapsed(), latencies })
+    Ok(Worked { elapsed: began.elapsed(), latencies: Some(latencies) })
 }
 
 /// Makes jobs whose workers never come: a backlog.
 pub(super) async fn park(engine: &Engine, jobs: u64) -> Result<(), BenchError> {
     let protocol = protocol(engine, "bench.parked").await?;
-    let unlimited = Semaphore::new(Semaphore::MAX_PERMITS);
-    make(engine, &protocol, jobs, &unlimited).await
+    let unlimited = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
+    make_by_several(engine, &protocol, jobs, &unlimited).await
 }
 
 /// Runs jobs one at a time, with a worker that waits for each.
@@ -99,15 +104,35 @@ async fn protocol(engine: &Engine, request_type: &str) -> Result<Arc<Compiled>, 
     found.ok_or_else(|| BenchError::new(format!("protocol {request_type} is not there")))
 }
 
+/// Clients that ask at the same time: one alone would wait for every commit in turn.
+async fn make_by_several(
+    engine: &Engine,
+    protocol: &Arc<Compiled>,
+    jobs: u64,
+    open: &Arc<Semaphore>,
+) -> Result<(), BenchError> {
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let share = client * jobs / CLIENTS..(client + 1) * jobs / CLIENTS;
+            let (engine, protocol, open) = (engine.clone(), Arc::clone(protocol), Arc::clone(open));
+            tokio::spawn(async move { make(&engine, &protocol, share, &open).await })
+        })
+        .collect();
+    for client in clients {
+        client.await.map_err(|error| BenchError::new(error.to_string()))??;
+    }
+    Ok(())
+}
+
 async fn make(
     engine: &Engine,
     protocol: &Compiled,
-    jobs: u64,
+    numbers: Range<u64>,
     open: &Semaphore,
 ) -> Result<(), BenchError> {
-    let mut number = 0;
-    while number < jobs {
-        let count = BATCH.min(usize::try_from(jobs - number).unwrap_or(BATCH));
+    let Range { start: mut number, end } = numbers;
+    while number < end {
+        let count = BATCH.min(usize::try_from(end - number).unwrap_or(BATCH));
         let permits = u32::try_from(count).unwrap_or(1);
         let room = open.acquire_many(permits).await;
         room.map_err(|error| BenchError::new(error.to_string()))?.forget();
