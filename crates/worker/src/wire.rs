@@ -180,4 +180,15 @@ mod tests {
         });
         assert_eq!(serde_json::to_value(&report).unwrap(), expected);
     }
+
+    #[test]
+    fn an_item_that_the_server_could_not_take_now_is_worth_another_try() {
+        let answer = |text: &str| serde_json::from_str::<Answer>(text).unwrap();
+        let busy = r#"{"applied":false,"reason":"busy","problem":{"status":503,"detail":"full"}}"#;
+        assert!(answer(busy).is_not_now());
+        let wrong = r#"{"applied":false,"reason":"invalid","problem":{"status":422}}"#;
+        assert!(!answer(wrong).is_not_now());
+        assert!(!answer(r#"{"applied":false,"reason":"stale_attempt"}"#).is_not_now());
+        assert!(!answer(r#"{"applied":true}"#).is_not_now());
+    }
 }

@@ -160,8 +160,10 @@ impl Worker {
                 (room, leased)
             };
             let (mut room, leased) = tokio::select! {
-                turn = turn => turn,
+                // A worker that was told to stop takes nothing more, also if more is at hand.
+                biased;
                 () = &mut shutdown => return Ok(()),
+                turn = turn => turn,
             };
             let leased = match leased {
                 Ok(leased) => leased,
