@@ -119,6 +119,10 @@ impl Writer {
 
     /// Notes that nothing was under way, and folds the write-ahead log into the file.
     fn close(self) {
+        if self.flush_failed {
+            // What the disk holds is unknown, so the next start must look.
+            return;
+        }
         let closed = self.db.execute_batch(
             "UPDATE meta SET clean = 1 WHERE id = 1;
              PRAGMA wal_checkpoint(TRUNCATE);",

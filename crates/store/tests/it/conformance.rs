@@ -75,7 +75,7 @@ async fn a_key_is_taken_by_the_first_of_a_group() {
     on_each_store(conformance::a_key_is_taken_by_the_first_of_a_group).await;
 }
 
-// unique by tenant and hash, and found by them alone.
+// D-028, X-132, X-133: the index row is unique by tenant and hash, and found by them alone.
 #[tokio::test]
 async fn a_key_belongs_to_its_tenant() {
     on_each_store(conformance::a_key_belongs_to_its_tenant).await;

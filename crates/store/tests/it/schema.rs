@@ -19,6 +19,25 @@ fn the_schema_is_the_one_that_was_reviewed() {
     golden("sqlite_schema.sql").assert_eq(&dump);
 }
 
+// X-156: a run has one kernel id of sixteen bytes, and no two runs share it.
+#[test]
+fn an_id_is_sixteen_bytes_and_given_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = made_by_a_store(directory.path());
+    let insert = |id: &str| {
+        db.execute_batch(&format!(
+            "INSERT INTO run (id, tenant, dialect, workflow, workflow_version, created_at,
+                              step_count, version, status, attempt, paused, updated_at)
+             VALUES ({id}, 'acme', 'commands', 'onboard', 1, 0, 1, 1, 'running', 1, 0, 0)"
+        ))
+    };
+    insert("zeroblob(16)").unwrap();
+    insert("zeroblob(16)").unwrap_err();
+    insert("zeroblob(15)").unwrap_err();
+    insert("'0195f3c0-0000-7000-8000-000000000000'").unwrap_err();
+    insert("42").unwrap_err();
+}
+
 #[test]
 fn a_row_that_breaks_an_invariant_is_refused_by_the_schema_too() {
     let directory = tempfile::tempdir().unwrap();
