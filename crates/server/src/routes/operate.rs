@@ -13,8 +13,9 @@ use stepwell_core::command::{Command, Operation, StepRef};
 use stepwell_core::definition::CancelMode;
 use stepwell_core::id::RunId;
 use stepwell_core::run::{Run, RunStatus};
+use stepwell_dialects::commands::envelope::PAYLOAD_BYTES_MAX;
 use stepwell_dialects::commands::status;
-use stepwell_dialects::fields::Fields;
+use stepwell_dialects::fields::{Field, Fields};
 use stepwell_dialects::resume::resume;
 use stepwell_engine::{Ask, Start};
 use stepwell_store::Key;
@@ -233,10 +234,21 @@ async fn complete_step(
     body: JsonBody,
 ) -> Result<Response, ApiError> {
     let (result, reason) = body.read(|fields| {
-        let result = fields.optional("result").map_or(Value::Null, |field| field.json());
+        let result = fields.optional("result").map_or(Value::Null, |field| within_limit(&field));
         Some((result, reason(fields)))
     })?;
     operate(&api, &caller, step, (Operation::MarkSucceeded { result }, reason)).await
+}
+
+/// A result by hand has the same limit as a worker's.
+fn within_limit(field: &Field<'_, Value>) -> Value {
+    let result = field.json();
+    let bytes = result.to_string().len();
+    if bytes > PAYLOAD_BYTES_MAX {
+        let problem = field.problem("too_large", format!("the result has {bytes} bytes"));
+        field.report(problem.help("256 KiB are allowed; keep large data elsewhere"));
+    }
+    result
 }
 
 /// Open a gate of a job

@@ -5,8 +5,10 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use serde_json::Value;
 use stepwell_core::duration::Interval;
 use stepwell_core::id::Tenant;
+use stepwell_dialects::fields::Field;
 use stepwell_dialects::moment::Moment;
 use stepwell_store::TokenRecord;
 use utoipa_axum::routes;
@@ -82,9 +84,9 @@ fn new_token(api: &Api, caller: &Caller, body: &JsonBody) -> Result<NewToken, Ap
     let roles = Role::ALL.map(|role| (role.word(), role));
     let now = api.engine().now();
     body.read(|fields| {
-        let name = fields.required("name").and_then(|field| field.text_within(1..=64));
+        let name = fields.required("name").and_then(|field| name(&field));
         let role = fields.required("role").and_then(|field| field.word(&roles));
-        let tenant = fields.optional("tenant").and_then(|field| field.text_within(1..=128));
+        let tenant = fields.optional("tenant").and_then(|field| tenant(&field));
         let days = fields.optional_integer("expires_in_days", 1..=DAYS_MAX);
         let lifetime = Interval::from_secs(days.unwrap_or(DAYS_DEFAULT) * DAY_SECONDS);
         Some(NewToken {
@@ -94,6 +96,28 @@ fn new_token(api: &Api, caller: &Caller, body: &JsonBody) -> Result<NewToken, Ap
             expires_at: Some(now.after(lifetime)),
         })
     })
+}
+
+/// A name that may be logged and shown as it is.
+fn name<'n>(field: &Field<'n, Value>) -> Option<&'n str> {
+    let text = field.text_within(1..=64)?;
+    if !text.chars().any(char::is_control) {
+        return Some(text);
+    }
+    field.report(field.problem("control_character", "this text has a control character"));
+    None
+}
+
+/// A name that an envelope could have, or the token could never be used.
+fn tenant<'n>(field: &Field<'n, Value>) -> Option<&'n str> {
+    let text = field.text_within(1..=128)?;
+    let is_known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | ':' | '-');
+    if text.chars().all(is_known) {
+        return Some(text);
+    }
+    let problem = field.problem("bad_name", "this is not the name of a tenant");
+    field.report(problem.help("use letters, digits, '.', '_', ':' and '-'"));
+    None
 }
 
 #[derive(Serialize)]

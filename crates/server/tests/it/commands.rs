@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use expect_test::expect;
 use serde_json::json;
 use stepwell_server::auth::Role;
 use stepwell_store::memory::MemoryStore;
@@ -130,8 +129,10 @@ async fn an_unknown_request_type_is_refused_with_a_guess() {
     let call =
         post("/v1/commands").json(&envelope_with(&json!({"request_type": "document.ingst"})));
     let problem = site.ask(call).await.refused(422, "invalid_request");
-    expect![[r#"[{"code":"unknown_request_type","help":"did you mean \"document.ingest\"?","message":"there is no protocol for \"document.ingst\"","path":"request_type"}]"#]]
-    .assert_eq(&problem["details"].to_string());
+    let detail = &problem["details"][0];
+    assert_eq!(detail["code"], "unknown_request_type");
+    assert_eq!(detail["path"], "request_type");
+    assert_eq!(detail["help"], "did you mean \"document.ingest\"?");
     let call = post("/v1/commands").json(&envelope_with(&json!({"schema_version": "9"})));
     let problem = site.ask(call).await.refused(422, "invalid_request");
     assert_eq!(problem["details"][0]["code"], "unsupported_schema_version");

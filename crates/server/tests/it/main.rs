@@ -1,4 +1,5 @@
 //! The HTTP interface, driven through `app()` with a real engine and a real store behind it.
+#![allow(clippy::unwrap_used)] // A test that panics has failed, and says where.
 
 mod access;
 mod callbacks;
