@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::webhook_secret;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -135,10 +136,7 @@ async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
     let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path, Options::default()));
     let store = opened.await.expect("opening the store does not panic");
     let store: Arc<dyn Store> = Arc::new(store.map_err(|error| store_failure(&error))?);
-    let webhook_secret = store
-        .secret("webhook-key".to_owned(), rand::random::<[u8; 32]>().to_vec())
-        .await
-        .map_err(|error| store_failure(&error))?;
+    let webhook_secret = webhook_secret::read_or_create(&plan.data)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let bus = EmbeddedBus::new(BusSettings::default(), Arc::clone(&clock));
     let settings = EngineSettings {

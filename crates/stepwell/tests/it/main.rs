@@ -9,4 +9,5 @@ mod program;
 mod recovery;
 mod serve;
 mod validate;
+mod webhooks;
 mod workers;

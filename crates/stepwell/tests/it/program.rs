@@ -81,11 +81,17 @@ impl Server {
 
     /// A server on the data that a former one has left in this directory, or on none.
     pub(crate) fn start_in(home: TempDir) -> Self {
+        Self::start_with(home, &[])
+    }
+
+    /// The same, with more settings.
+    pub(crate) fn start_with(home: TempDir, settings: &[&str]) -> Self {
         let data = home.path().join("data");
         let mut child = program(home.path())
             .args(["serve", "--output", "json", "--listen", "127.0.0.1:0", "--log-filter", "warn"])
             .arg("--data")
             .arg(&data)
+            .args(settings)
             .stdout(Stdio::piped())
             .spawn()
             .expect("the program starts");
