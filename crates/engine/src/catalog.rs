@@ -98,6 +98,10 @@ impl Catalog {
             return Ok(None);
         };
         let compiled = self.keep(&document)?;
+        // Its newest version may no longer answer the request type that an earlier one claimed.
+        if compiled.workflow.request_type.as_deref() != Some(request_type) {
+            return Ok(None);
+        }
         write(&self.protocols).insert(request_type.to_owned(), Arc::clone(&compiled));
         Ok(Some(compiled))
     }

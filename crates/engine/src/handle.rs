@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
+use stepwell_core::time::Timestamp;
 use stepwell_store::{StoreError, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -22,6 +23,9 @@ use crate::shared::Shared;
 /// How often an ask is decided again because its run had changed.
 const STALE_TRIES_MAX: u32 = 5;
 
+/// Runs by id, or why they could not be loaded.
+type Loaded = Result<HashMap<RunId, Arc<Run>>, EngineError>;
+
 /// Decides and commits.
 pub(crate) struct Handler {
     shared: Arc<Shared>,
@@ -30,6 +34,8 @@ pub(crate) struct Handler {
     under_way: Option<UnderWay>,
     open: BTreeMap<u64, OpenBatch>,
     next_batch: u64,
+    /// asks that are still to be committed one by one, because their group could not be stored
+    singly: usize,
 }
 
 /// A group that is being committed.
@@ -37,6 +43,14 @@ struct UnderWay {
     group: Staged,
     since: Instant,
     done: JoinHandle<Result<Vec<Verdict>, StoreError>>,
+}
+
+/// What is left to do after the store has answered for a group.
+struct Settled {
+    /// asks to be decided again
+    again: Vec<Ticket>,
+    /// every write is as it was decided, so what was decided since rests on solid ground
+    all_stood: bool,
 }
 
 /// A batch of asks that is not answered in full yet.
@@ -55,6 +69,7 @@ impl Handler {
             under_way: None,
             open: BTreeMap::new(),
             next_batch: 0,
+            singly: 0,
         }
     }
 
@@ -106,29 +121,40 @@ impl Handler {
         }));
     }
 
-    /// Decides whatever waits.
+    /// Decides whatever waits; only one ask at a time while a group is being taken apart.
     async fn stage(&mut self) {
-        if self.waiting.is_empty() {
+        let apart = self.singly > 0;
+        if self.waiting.is_empty()
+            || (apart && (self.under_way.is_some() || !self.staged.is_empty()))
+        {
             return;
         }
         let loaded = self.load_missing().await;
         let now = self.shared.now();
         while let Some(ticket) = self.waiting.pop_front() {
-            let Some(id) = ticket.ask.run() else {
-                self.staged.start(ticket, now, &self.shared.settings.retention);
-                continue;
-            };
-            let found = match (self.tentative(id), &loaded) {
-                (Some(run), _) => Ok(run),
-                (None, Ok(loaded)) => loaded.get(&id).cloned().ok_or(EngineError::NotFound(id)),
-                (None, Err(error)) => Err(error.clone()),
-            };
-            match found {
-                Ok(run) => {
-                    self.staged.command(ticket, &run, now, &self.shared.settings.retention);
-                }
-                Err(error) => self.staged.fail(ticket, error),
+            self.decide(ticket, &loaded, now);
+            if apart {
+                self.singly -= 1;
+                return;
             }
+        }
+    }
+
+    fn decide(&mut self, ticket: Ticket, loaded: &Loaded, now: Timestamp) {
+        let Some(id) = ticket.ask.run() else {
+            self.staged.start(ticket, now, &self.shared.settings.retention);
+            return;
+        };
+        let found = match (self.tentative(id), loaded) {
+            (Some(run), _) => Ok(run),
+            (None, Ok(loaded)) => loaded.get(&id).cloned().ok_or(EngineError::NotFound(id)),
+            (None, Err(error)) => Err(error.clone()),
+        };
+        match found {
+            Ok(run) => {
+                self.staged.command(ticket, &run, now, &self.shared.settings.retention);
+            }
+            Err(error) => self.staged.fail(ticket, error),
         }
     }
 
@@ -138,7 +164,7 @@ impl Handler {
         self.staged.run(id).or_else(under_way)
     }
 
-    async fn load_missing(&self) -> Result<HashMap<RunId, Arc<Run>>, EngineError> {
+    async fn load_missing(&self) -> Loaded {
         let mut wanted: Vec<RunId> = self
             .waiting
             .iter()
@@ -170,31 +196,39 @@ impl Handler {
     async fn settle(&mut self, done: Result<Vec<Verdict>, EngineError>) {
         let Some(UnderWay { group, since, .. }) = self.under_way.take() else { return };
         self.shared.metrics.committed(since.elapsed());
-        let all_stood = match done {
+        let Settled { mut again, all_stood } = match done {
             Ok(verdicts) => {
                 self.publish(&group, &verdicts).await;
                 self.answer_committed(group, &verdicts)
             }
-            Err(error) => {
-                tracing::warn!(%error, asks = group.len(), "commit_failed");
-                self.shared.look_again(&group);
-                for (ticket, _) in group.tickets {
-                    ticket.ask.run().into_iter().for_each(|id| self.shared.cache.forget(id));
-                    self.answer(ticket.slot, Err(error.clone()));
-                }
-                if matches!(error, EngineError::Stopped) {
-                    self.shared.lost_ownership();
-                }
-                false
-            }
+            Err(error) => self.answer_failed(group, error),
         };
         if !all_stood {
             // What was decided since rests on states that never came to be.
-            let staged = std::mem::take(&mut self.staged);
-            for ticket in staged.dissolve().collect::<Vec<_>>().into_iter().rev() {
-                self.waiting.push_front(ticket);
-            }
+            again.extend(std::mem::take(&mut self.staged).dissolve());
         }
+        for ticket in again.into_iter().rev() {
+            self.waiting.push_front(ticket);
+        }
+    }
+
+    /// Nothing of a group was stored, as far as the store says.
+    fn answer_failed(&mut self, group: Staged, error: EngineError) -> Settled {
+        self.shared.look_again(&group);
+        // One ask that cannot be stored must not take its neighbors down with it.
+        if matches!(error, EngineError::Broken(_)) && group.len() > 1 {
+            tracing::error!(%error, asks = group.len(), "group_taken_apart");
+            self.singly = group.len();
+            return Settled { again: group.dissolve().collect(), all_stood: false };
+        }
+        tracing::warn!(%error, asks = group.len(), "commit_failed");
+        if matches!(error, EngineError::Stopped) {
+            self.shared.lost_ownership();
+        }
+        for ticket in group.dissolve().collect::<Vec<_>>() {
+            self.answer(ticket.slot, Err(error.clone()));
+        }
+        Settled { again: Vec::new(), all_stood: false }
     }
 
     async fn publish(&self, group: &Staged, verdicts: &[Verdict]) {
@@ -203,10 +237,9 @@ impl Handler {
         self.shared.follow(stored.map(|(write, _)| write)).await;
     }
 
-    /// Answers everybody whose write stands; `false` if some must be decided again.
-    fn answer_committed(&mut self, group: Staged, verdicts: &[Verdict]) -> bool {
-        let mut all_stood = true;
-        let mut again = Vec::new();
+    /// Answers everybody whose write stands; the others are decided again, a few times.
+    fn answer_committed(&mut self, group: Staged, verdicts: &[Verdict]) -> Settled {
+        let mut settled = Settled { again: Vec::new(), all_stood: true };
         for (ticket, plan) in group.tickets {
             let answer = match plan {
                 Plan::Failed(error) => Err(error),
@@ -217,24 +250,19 @@ impl Handler {
                     Verdict::Duplicate(holder) => repeated(&ticket.ask, holder),
                     Verdict::TenantFull { open } => Err(full(&ticket.ask, *open)),
                     Verdict::Stale => {
-                        all_stood = false;
+                        settled.all_stood = false;
                         self.shared.cache.forget(group.writes[write].run.id());
-                        again.push(Ticket { tries: ticket.tries + 1, ..ticket });
-                        continue;
+                        if ticket.tries + 1 < STALE_TRIES_MAX {
+                            settled.again.push(Ticket { tries: ticket.tries + 1, ..ticket });
+                            continue;
+                        }
+                        Err(EngineError::Unavailable("the run kept changing".to_owned()))
                     }
                 },
             };
             self.answer(ticket.slot, answer);
         }
-        for ticket in again.into_iter().rev() {
-            if ticket.tries < STALE_TRIES_MAX {
-                self.waiting.push_front(ticket);
-            } else {
-                let error = EngineError::Unavailable("the run kept changing".to_owned());
-                self.answer(ticket.slot, Err(error));
-            }
-        }
-        all_stood
+        settled
     }
 
     fn answer(&mut self, slot: Slot, answer: Answered) {

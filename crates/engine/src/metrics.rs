@@ -98,10 +98,11 @@ impl Metrics {
         }
     }
 
-    /// The size that half of all commit groups did not exceed; 0 before the first.
+    /// The size that half of the commit groups since the last call did not exceed; 0 without any.
     #[must_use]
-    pub fn group_size_median(&self) -> usize {
-        let sizes = self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn take_group_size_median(&self) -> usize {
+        let sizes = &mut *self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        let sizes = std::mem::take(sizes);
         let half = sizes.iter().sum::<u64>().div_ceil(2);
         let mut seen = 0;
         for (size, count) in sizes.iter().enumerate() {

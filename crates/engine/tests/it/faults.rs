@@ -107,3 +107,36 @@ async fn whoever_is_told_yes_is_in_the_store_and_nobody_else() {
     assert_eq!(accepted, 160, "two groups of twenty were refused");
     assert_eq!(world.store.figures().await.expect("reads").runs_open, 160);
 }
+
+// One ask that cannot be stored does not take its neighbors down: the group is taken apart.
+#[tokio::test]
+async fn a_group_that_cannot_be_stored_is_committed_one_by_one() {
+    let (world, store) = faulty_world().await;
+    // The group as a whole breaks, then the second of its asks alone.
+    let permits = store.gate.available_permits();
+    store.gate.forget_permits(permits);
+    store.fail_next(&[Fault::Broken]);
+    let mut asks = Vec::new();
+    for _ in 0..4 {
+        let header = Arc::new(world.header("three-steps", "acme").await);
+        let start = Start { header, carried: Vec::new(), key: None, tenant_cap: None };
+        asks.push(Ask::Start(Box::new(start)));
+    }
+    let mut arrived = store.arrived.subscribe();
+    arrived.mark_unchanged();
+    let engine = world.engine.clone();
+    let answers = tokio::spawn(async move { engine.ask(asks).await });
+    let mut commits = 0;
+    while commits < 5 {
+        arrived.changed().await.expect("a commit arrives");
+        if commits == 2 {
+            store.fail_next(&[Fault::Broken]);
+        }
+        commits += 1;
+        store.gate.add_permits(1);
+    }
+    let answers = answers.await.expect("no panic").expect("taken in");
+    let stored: Vec<bool> = answers.iter().map(Result::is_ok).collect();
+    assert_eq!(stored, [true, false, true, true]);
+    assert_eq!(world.store.figures().await.expect("reads").runs_open, 3);
+}

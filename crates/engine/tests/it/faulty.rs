@@ -19,6 +19,8 @@ pub(crate) enum Fault {
     Lost,
     /// everything is written, and the caller is told it was not
     WrittenButUnknown,
+    /// nothing is written, because something in the group can never be stored
+    Broken,
 }
 
 /// A store that fails when told to.
@@ -72,6 +74,9 @@ impl Store for Faulty {
             match fault {
                 None => self.inner.commit(group).await,
                 Some(Fault::Lost) => Err(unavailable()),
+                Some(Fault::Broken) => {
+                    Err(StoreError::Broken { reason: "told to break".to_owned(), source: None })
+                }
                 Some(Fault::WrittenButUnknown) => {
                     self.inner.commit(group).await?;
                     Err(unavailable())

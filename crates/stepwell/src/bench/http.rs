@@ -57,7 +57,7 @@ struct Leases<'a> {
 
 #[derive(Deserialize)]
 struct Answers {
-    results: Vec<Applied>,
+    answers: Vec<Applied>,
 }
 
 #[derive(Deserialize)]
@@ -72,10 +72,20 @@ impl Target {
         Ok(Self { client, url, token })
     }
 
-    /// Posts a body, and gives the answer's; anything but success is a fault of the benchmark.
+    /// Posts JSON, and gives the answer's body; anything but success is a fault of the benchmark.
     pub(super) async fn post(&self, path: &str, body: String) -> Result<Vec<u8>, BenchError> {
+        self.post_as("application/json", path, body).await
+    }
+
+    /// Posts a body of another kind.
+    pub(super) async fn post_as(
+        &self,
+        kind: &str,
+        path: &str,
+        body: String,
+    ) -> Result<Vec<u8>, BenchError> {
         let request = self.client.post(format!("{}{path}", self.url));
-        let request = request.bearer_auth(&self.token).header("content-type", "application/json");
+        let request = request.bearer_auth(&self.token).header("content-type", kind);
         let failed = |error: reqwest::Error| BenchError::new(error.to_string());
         let response = request.body(body).send().await.map_err(failed)?;
         let status = response.status();
@@ -167,5 +177,5 @@ async fn lease_and_report(target: &Target, max: usize) -> Result<u64, BenchError
     body.push_str("]}");
     let answers = target.post("/v1/workers/results", body).await?;
     let answers: Answers = serde_json::from_slice(&answers).map_err(unread)?;
-    Ok(answers.results.iter().filter(|answer| answer.applied).count() as u64)
+    Ok(answers.answers.iter().filter(|answer| answer.applied).count() as u64)
 }

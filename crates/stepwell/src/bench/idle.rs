@@ -28,7 +28,7 @@ pub(super) struct Idle {
 /// Starts a server twice (the second time on a store that exists) and watches it.
 pub(super) async fn measure(data: &Path) -> Result<Idle, BenchError> {
     let (mut first, target, _) = start(data).await?;
-    target.post("/v1/workflows", PROTOCOL.to_owned()).await?;
+    target.post_as("application/yaml", "/v1/workflows", PROTOCOL.to_owned()).await?;
     stop(&mut first).await?;
     let (mut server, target, began) = start(data).await?;
     target.post("/v1/commands", envelope(1, "bench.three-steps")).await?;
