@@ -1,6 +1,7 @@
 //! The five calls a worker makes.
 
 use std::borrow::Borrow;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
@@ -80,7 +81,8 @@ impl Client {
     /// A client of the server at `server`, such as `http://127.0.0.1:8080`.
     ///
     /// # Errors
-    /// When the token cannot stand in a header, or the machine has no CA certificates.
+    /// When the address is no URL, the token cannot stand in a header, or the machine has no CA
+    /// certificates.
     pub fn new(server: &str, token: &str) -> Result<Self, ClientError> {
         // Fails if a provider is installed already, which is just as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -88,12 +90,17 @@ impl Client {
         let mut bearer = HeaderValue::try_from(format!("Bearer {token}"))
             .map_err(|_| setup("the token holds a character that no header may hold".to_owned()))?;
         bearer.set_sensitive(true);
-        let http = reqwest::Client::builder()
+        let url = reqwest::Url::parse(server)
+            .map_err(|error| setup(format!("{server:?} is not a URL: {error}")))?;
+        let mut http = reqwest::Client::builder()
             .user_agent(concat!("stepwell-worker/", env!("CARGO_PKG_VERSION")))
             .default_headers(HeaderMap::from_iter([(AUTHORIZATION, bearer)]))
-            .connect_timeout(Duration::from_secs(5))
-            .build()
-            .map_err(|error| setup(error.to_string()))?;
+            .connect_timeout(Duration::from_secs(5));
+        if is_loopback(&url) {
+            // A proxy of the environment could not reach this machine as we do.
+            http = http.no_proxy();
+        }
+        let http = http.build().map_err(|error| setup(error.to_string()))?;
         Ok(Self { http, server: server.trim_end_matches('/').to_owned() })
     }
 
@@ -208,6 +215,11 @@ impl Client {
             _ => ClientError::Refused { status, code, message },
         })
     }
+}
+
+fn is_loopback(server: &reqwest::Url) -> bool {
+    let host = server.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// Seconds only; a date is a wish about clocks that are not shared.

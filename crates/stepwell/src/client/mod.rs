@@ -3,6 +3,7 @@
 mod events;
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -17,6 +18,8 @@ use crate::failure::Failure;
 use crate::print::printable;
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// A stream of events says something every fifteen seconds; after three times that, nobody is there.
+const SILENCE_MAX: Duration = Duration::from_secs(45);
 
 /// A connection to a server, in the name of one token.
 #[derive(Clone, Debug)]
@@ -50,10 +53,16 @@ impl Api {
             (AUTHORIZATION, bearer),
             (ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
         ];
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder()
             .user_agent(concat!("stepwell/", env!("CARGO_PKG_VERSION")))
             .default_headers(HeaderMap::from_iter(headers))
             .connect_timeout(Duration::from_secs(5))
+            .read_timeout(SILENCE_MAX);
+        if is_loopback(&server) {
+            // A proxy of the environment could not reach this machine as we do.
+            http = http.no_proxy();
+        }
+        let http = http
             .build()
             .map_err(|error| Failure::new(Exit::Failure, "no_client", chain(&error)))?;
         Ok(Self { http, server })
@@ -137,6 +146,11 @@ impl Api {
         Failure::new(Exit::Unavailable, "unreachable", what)
             .next("start a server with `stepwell serve`, or name another with --server")
     }
+}
+
+fn is_loopback(server: &Url) -> bool {
+    let host = server.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// The innermost cause says what happened; the layers above it only repeat that it did.

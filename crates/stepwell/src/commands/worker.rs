@@ -108,13 +108,15 @@ fn failure(error: ClientError) -> Failure {
     Failure::new(exit, "worker", error.to_string())
 }
 
-/// Runs the command. Dropping this kills it.
+/// Runs the command. Dropping this kills it, with everything it has started.
 async fn execute(program: &[String], directive: &Directive) -> Outcome {
     let spawned = Command::new(&program[0])
         .args(&program[1..])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // A group of its own: Ctrl-C reaches this worker alone, which then decides.
+        .process_group(0)
         .kill_on_drop(true)
         .spawn();
     let mut child = match spawned {
@@ -124,12 +126,35 @@ async fn execute(program: &[String], directive: &Directive) -> Outcome {
             return Outcome::retryable("not_started", format!("{}: {error}", program[0]));
         }
     };
+    let mut group = Group(child.id());
     match converse(&mut child, directive).await {
         Ok((answer, tail)) => match child.wait().await {
-            Ok(status) => judge(status.code(), &answer, &tail),
+            Ok(status) => {
+                group.0 = None;
+                judge(status.code(), &answer, &tail)
+            }
             Err(error) => Outcome::retryable("not_waited_for", error.to_string()),
         },
         Err(error) => Outcome::retryable("broken_pipe", error.to_string()),
+    }
+}
+
+/// The processes of a command that has not ended; dropping it ends them.
+///
+/// The system's own call for a group needs unsafe code, which this workspace does without.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.0 {
+            let group = format!("-{leader}");
+            let kill =
+                std::process::Command::new("kill").args(["-s", "KILL", "--", &group]).status();
+            if let Err(error) = kill {
+                // The leader itself is killed when its handle is dropped.
+                tracing::warn!(%error, "group_not_killed");
+            }
+        }
     }
 }
 

@@ -93,6 +93,19 @@ fn webhooks(config: &Config) -> Policy {
 impl Running {
     /// Opens the store, recovers what was under way, and begins to listen.
     pub(crate) async fn start(plan: Plan) -> Result<Self, Failure> {
+        let egress = Egress::new(plan.webhooks.clone())
+            .map_err(|error| Failure::new(Exit::Failure, "no_client", error.to_string()))?;
+        // The store comes first: of two servers on the same data and the same address, the second
+        // shall hear of the data, because another address would not help it.
+        let engine = start_engine(&plan, egress.clone()).await?;
+        let listening = Self::listen(&plan, engine.clone(), egress).await;
+        if listening.is_err() {
+            engine.stop().await;
+        }
+        listening
+    }
+
+    async fn listen(plan: &Plan, engine: Engine, egress: Egress) -> Result<Self, Failure> {
         let listener = TcpListener::bind(plan.listen).await.map_err(|cause| {
             let what = format!("cannot listen on {}: {cause}", plan.listen);
             Failure::new(Exit::Failure, "not_listening", what)
@@ -101,14 +114,10 @@ impl Running {
         let address = listener.local_addr().map_err(|cause| {
             Failure::new(Exit::Failure, "not_listening", format!("no local address: {cause}"))
         })?;
-        let egress = Egress::new(plan.webhooks.clone())
-            .map_err(|error| Failure::new(Exit::Failure, "no_client", error.to_string()))?;
-        let engine = start_engine(&plan, egress.clone()).await?;
-        let api = Api::open(engine.clone(), server_settings(&plan, address, egress));
+        let api = Api::open(engine.clone(), server_settings(plan, address, egress));
         let api = api.await.map_err(|error| store_failure(&error))?;
-        let admin_token = first_admin_token(&engine).await.map_err(|error| {
-            Failure::new(Exit::Failure, "no_token", format!("no admin token was made: {error}"))
-        })?;
+        let admin_token = first_admin_token(&engine).await;
+        let admin_token = admin_token.map_err(|error| store_failure(&error))?;
         let (stop, stopped) = oneshot::channel();
         let serving = tokio::spawn(stepwell_server::serve(listener, app(api), async {
             // A sender that is gone means stop, too.
