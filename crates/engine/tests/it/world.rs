@@ -24,6 +24,9 @@ use stepwell_store::{Key, Record, Store};
 /// Noon of some day.
 pub(crate) const NOON_MS: i64 = 1_741_608_000_000;
 
+/// What webhooks are signed with.
+pub(crate) const SECRET: &[u8] = b"a secret of thirty-two bytes ....";
+
 /// Three steps, one after the other.
 pub(crate) const THREE_STEPS: &str = "
 name: three-steps
@@ -202,7 +205,7 @@ async fn start(
         bus: Arc::new(bus),
         clock: Arc::clone(clock) as _,
         egress: Egress::new(policy).expect("the client can be built"),
-        webhook_secret: b"a secret of thirty-two bytes ....".to_vec(),
+        webhook_secret: SECRET.to_vec(),
         settings: settings.clone(),
     };
     Engine::start(parts, "test").await.expect("the store can be taken over")
