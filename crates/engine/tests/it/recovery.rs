@@ -73,3 +73,23 @@ async fn an_engine_that_was_replaced_is_fenced_out() {
     assert_eq!(new.run(run).await.steps[0].status, StepStatus::Dispatched, "nothing was written");
     assert_eq!(new.work_off(run).await, RunStatus::Succeeded);
 }
+
+// D-004, X-158: the history is the truth; the rows that reads and lists show are its fold.
+#[tokio::test]
+async fn the_stored_state_is_the_fold_of_the_history() {
+    let place = tempfile::tempdir().expect("a place");
+    let world = World::on(sqlite(&place)).await;
+    world.publish(THREE_STEPS).await;
+    let run = world.start("three-steps").await;
+    let taken = world.take_one().await;
+    world.report(&taken, failure(true)).await.expect("counts");
+    world.after(10, run, |run| run.steps[0].attempt == 2).await;
+    world.work_off(run).await;
+    let header = std::sync::Arc::clone(&world.run(run).await.header);
+    let mut folded = stepwell_core::run::Run::new(header);
+    for record in world.history(run).await {
+        stepwell_core::evolve::replay(&mut folded, &record);
+    }
+    let stored = world.store.load(vec![run]).await.expect("loads").remove(0);
+    assert_eq!(stored.with_workflow(std::sync::Arc::clone(&folded.header.workflow)), folded);
+}
