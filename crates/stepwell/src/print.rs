@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use comfy_table::{Cell, Color, ContentArrangement, Table, presets};
+use comfy_table::{Cell, Color, ColumnConstraint, ContentArrangement, Table, presets};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -83,8 +83,16 @@ impl Printer {
         for row in rows {
             table.add_row(row.into_iter().map(|text| self.colored(text)));
         }
-        for column in table.column_iter_mut() {
+        let is_words: Vec<bool> = table
+            .column_iter()
+            .map(|column| table.column_cells_iter(column.index).flatten().all(is_word))
+            .collect();
+        for (column, is_words) in table.column_iter_mut().zip(is_words) {
             column.set_padding((0, 2));
+            if is_words {
+                // An id that is broken over two lines cannot be copied.
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
         }
         for line in table.lines() {
             out(line.trim_end());
@@ -126,6 +134,10 @@ impl Printer {
             None => Cell::new(text),
         }
     }
+}
+
+fn is_word(cell: &Cell) -> bool {
+    !cell.content().contains(char::is_whitespace)
 }
 
 /// The value at a path such as `error.code`, as text. Times are shown relative and exact.

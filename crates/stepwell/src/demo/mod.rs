@@ -191,10 +191,9 @@ impl Demo {
             self.print.value(&summary);
             return;
         }
-        self.tell(
-            "\nA worker answered after its time was over. The server wrote it down and said:",
-        );
-        self.tell(&format!("  not applied: {late}\n"));
+        self.print
+            .note("\n\nA worker answered after its time was over. The server noted it and said:");
+        self.print.note(&format!("  not applied: {late}\n"));
         let count = |name: &str, count: usize| vec![name.to_owned(), count.to_string()];
         let rows = [
             count("jobs submitted", tally.submitted),
