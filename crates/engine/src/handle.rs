@@ -198,8 +198,13 @@ impl Handler {
         self.shared.metrics.committed(since.elapsed());
         let Settled { mut again, all_stood } = match done {
             Ok(verdicts) => {
-                self.publish(&group, &verdicts).await;
-                self.answer_committed(group, &verdicts)
+                let writes = &verdicts[..group.writes.len()];
+                if !writes.contains(&Verdict::Stale) {
+                    // The next group rests on solid ground: the store need not wait for us.
+                    self.submit();
+                }
+                self.publish(&group, writes).await;
+                self.answer_committed(group, writes)
             }
             Err(error) => self.answer_failed(group, error),
         };

@@ -16,10 +16,10 @@ use super::figures::Latencies;
 use super::load::{BATCH, OPEN_MAX, POOL, STEPS, Worked, envelope};
 
 /// Connections that post commands.
-const CLIENTS: u64 = 8;
+const CLIENTS: u64 = 64;
 
 /// Connections that lease and report.
-const WORKERS: usize = 4;
+const WORKERS: usize = 8;
 
 /// Where the server is, and the right to call it.
 #[derive(Clone)]

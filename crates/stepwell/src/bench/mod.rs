@@ -66,8 +66,7 @@ enum Workers {
 }
 
 /// Why there is no figure.
-#[derive(Debug, thiserror::Error)]
-#[error("the benchmark could not be finished: {0}")]
+#[derive(Debug)]
 struct BenchError(String);
 
 impl BenchError {
@@ -84,7 +83,8 @@ impl From<EngineError> for BenchError {
 
 impl From<BenchError> for Failure {
     fn from(error: BenchError) -> Self {
-        Self::new(Exit::Failure, "bench_failed", error.to_string())
+        let what = format!("the benchmark could not be finished: {}", error.0);
+        Self::new(Exit::Failure, "bench_failed", what)
     }
 }
 
