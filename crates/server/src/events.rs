@@ -17,6 +17,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 use axum::response::Response;
 use hyper::body::Frame;
 use serde_json::Value;
+use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
 use stepwell_engine::{Change, EngineError};
 use stepwell_store::Record;
@@ -122,7 +123,7 @@ impl Stream {
         while let Ok(false) = self.catch_up().await? {
             loop {
                 tokio::select! {
-                    changed = changed(&mut changes, &self.run) => match changed {
+                    changed = changed(&mut changes, self.run.id()) => match changed {
                         true => break,
                         false => return Ok(()),
                     },
@@ -182,10 +183,10 @@ impl Stream {
 }
 
 /// Waits until the run may have changed; `false` if nothing will ever change again.
-async fn changed(changes: &mut broadcast::Receiver<Change>, run: &Run) -> bool {
+async fn changed(changes: &mut broadcast::Receiver<Change>, run: RunId) -> bool {
     loop {
         match changes.recv().await {
-            Ok(change) if change.run == run.id() => return true,
+            Ok(change) if change.run == run => return true,
             Ok(_) => {}
             // Some were missed: whether one of them was ours, the history says.
             Err(broadcast::error::RecvError::Lagged(_)) => return true,
@@ -209,5 +210,37 @@ impl HttpBody for EventBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         self.receiver.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stepwell_core::run::RunStatus;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn change(run: u128) -> Change {
+        Change { run: RunId(Uuid::from_u128(run)), version: 1, status: RunStatus::Running }
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_missed_changes_reads_the_history_again() {
+        let (sender, mut changes) = broadcast::channel(1);
+        for other in 2..9 {
+            sender.send(change(other)).unwrap();
+        }
+        assert!(changed(&mut changes, RunId(Uuid::from_u128(1))).await);
+    }
+
+    #[tokio::test]
+    async fn changes_of_other_runs_wake_nobody() {
+        let (sender, mut changes) = broadcast::channel(8);
+        sender.send(change(2)).unwrap();
+        sender.send(change(1)).unwrap();
+        assert!(changed(&mut changes, RunId(Uuid::from_u128(1))).await);
+        assert!(changes.is_empty());
+        drop(sender);
+        assert!(!changed(&mut changes, RunId(Uuid::from_u128(1))).await);
     }
 }

@@ -51,7 +51,7 @@ pub(crate) async fn around(State(api): State<Api>, mut request: Request, next: N
     let status = response.status().as_u16();
     let took = began.elapsed();
     span.record("status", status);
-    api.metrics().answered(method.as_str(), &route, status, took);
+    api.metrics().answered(&method, &route, status, took);
     tracing::info!(status, ms = took.as_millis() as u64, "request_answered");
     response
 }
@@ -91,5 +91,20 @@ fn defend(headers: &mut HeaderMap) {
     ];
     for (name, value) in defaults {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::StatusCode;
+
+    use super::*;
+
+    // F104: one bad request takes nobody else down.
+    #[tokio::test]
+    async fn a_handler_that_panics_is_answered_as_a_fault_of_ours() {
+        let response = caught(async { panic!("a fault in a handler") }).await;
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(response.extensions().get::<ApiError>().is_some());
     }
 }

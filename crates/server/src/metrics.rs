@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use axum::http::Method;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -70,8 +71,11 @@ impl HttpMetrics {
         Self { registry, requests, seconds, depth, runs_open, dead_letters, outbox }
     }
 
-    /// Counts an answer. The route is a pattern, so the number of series is bounded.
-    pub(crate) fn answered(&self, method: &str, route: &str, status: u16, took: Duration) {
+    /// Counts an answer. The route is a pattern and the method a known one, so that no caller can
+    /// make up a new series.
+    pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
+        let known = [Method::GET, Method::POST, Method::DELETE, Method::HEAD];
+        let method = if known.contains(method) { method.as_str() } else { "OTHER" };
         let (method, route) = (method.to_owned(), route.to_owned());
         let labels = Route { method: method.clone(), route: route.clone() };
         self.seconds.get_or_create(&labels).observe(took.as_secs_f64());

@@ -8,9 +8,10 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use stepwell_core::command::{Command, Fence, StepRef};
 use stepwell_dialects::commands::outcome::{self, JobRef};
-use stepwell_engine::{Answered, Ask};
+use stepwell_engine::{Answered, Ask, Reply};
 use utoipa_axum::routes;
 
+use super::jobs::note;
 use super::workers::Told;
 use super::{Access, Routes};
 use crate::auth::bearer;
@@ -91,6 +92,9 @@ async fn report(
     tracing::Span::current().record("job_id", tracing::field::display(job.run));
     check(api, proof, &job, &command).await?;
     let answered: Answered = api.engine().ask_one(Ask::command(job.run, command)).await;
+    if let Ok(Reply::Applied(run)) = &answered {
+        note(run);
+    }
     Ok((StatusCode::ACCEPTED, Json(Told::of(answered)?)).into_response())
 }
 

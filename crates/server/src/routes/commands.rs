@@ -15,6 +15,7 @@ use stepwell_engine::{Ask, Compiled, Reply, Start};
 use stepwell_store::{Key, KeyHash};
 use utoipa_axum::routes;
 
+use super::jobs::note;
 use super::{Access, Routes};
 use crate::auth::{Caller, Permission};
 use crate::error::{ApiError, Code};
@@ -183,7 +184,7 @@ pub(super) async fn accepted(api: &Api, reply: Reply) -> Result<Response, ApiErr
             None => return Ok(answer(id, None, None, false)),
         },
     };
-    tracing::Span::current().record("job_id", tracing::field::display(run.id()));
+    note(&run);
     Ok(answer(run.id(), Some(run.status), run.header.resumes, created))
 }
 

@@ -53,6 +53,7 @@ pub(super) fn add(routes: Routes) -> Routes {
 /// The job, if it exists for the caller. What belongs to another tenant does not.
 pub(crate) async fn find(api: &Api, caller: &Caller, id: RunId) -> Result<Arc<Run>, ApiError> {
     if let Some(run) = api.engine().run(id).await?.filter(|run| caller.sees(&run.header.tenant)) {
+        note(&run);
         return Ok(run);
     }
     match api.engine().store().stub(id).await?.filter(|stub| caller.sees(&stub.tenant)) {
@@ -65,6 +66,13 @@ pub(crate) async fn find(api: &Api, caller: &Caller, id: RunId) -> Result<Arc<Ru
         }
         None => Err(ApiError::new(Code::JobNotFound, "there is no such job")),
     }
+}
+
+/// Ties what is logged about this request to what the requester of the job knows (D-061).
+pub(super) fn note(run: &Run) {
+    let span = tracing::Span::current();
+    span.record("job_id", tracing::field::display(run.id()));
+    span.record("correlation_id", run.header.correlation_id.as_deref());
 }
 
 #[derive(Serialize)]

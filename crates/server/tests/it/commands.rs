@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use serde_json::json;
+use sha2::{Digest, Sha256};
+use stepwell_core::id::Tenant;
 use stepwell_server::auth::Role;
 use stepwell_store::memory::MemoryStore;
 
-use crate::site::{Site, envelope, envelope_with, post};
+use crate::site::{Site, envelope, envelope_with, post, run_id};
 
 // D-007, D-008: 202 with the job's id once job and steps exist; the work has not begun.
 #[tokio::test]
@@ -24,7 +26,7 @@ async fn a_command_is_answered_once_its_job_exists() {
     assert_eq!(job["steps"][1]["status"], "PENDING");
 }
 
-// D-027, D-032, X-132: the same request under the same key finds the job of the first, in every store.
+// D-027, D-032, X-132, X-133: the same request under the same key finds the job of the first, in every store.
 #[tokio::test]
 async fn the_same_request_again_answers_the_same_job_and_starts_nothing() {
     for site in [Site::in_memory().await, Site::on_sqlite().await] {
@@ -38,6 +40,10 @@ async fn the_same_request_again_answers_the_same_job_and_starts_nothing() {
         assert_eq!(again["jobId"], first["jobId"]);
         assert_eq!(again["created"], false);
         assert_eq!(site.written().await, before);
+        let hash = Sha256::digest("acmek").into();
+        let holder = site.store.by_key(Tenant::new("acme"), hash).await.unwrap().unwrap();
+        assert_eq!(holder.run, run_id(first["jobId"].as_str().unwrap()));
+        assert_eq!(holder.created_at, site.engine.now());
     }
 }
 

@@ -159,3 +159,21 @@ async fn a_body_that_never_ends_is_given_up() {
     let answer = read_until(&mut stream, "body_timeout").await;
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
 }
+
+// F100: no number of onlookers can take the server's memory.
+#[tokio::test]
+async fn only_so_many_streams_are_open_at_once() {
+    let site = Site::in_memory().await;
+    let id = site.start().await;
+    let path = format!("/v1/jobs/{id}/events");
+    let mut open = Vec::new();
+    for _ in 0..200 {
+        open.push(site.open(get(&path).token(&site.admin)).await);
+    }
+    assert!(open.iter().all(|response| response.status() == StatusCode::OK));
+    let refused = site.ask(get(&path)).await;
+    refused.refused(429, "too_many_streams");
+    assert!(!refused.header("retry-after").is_empty());
+    open.pop();
+    assert_eq!(site.open(get(&path).token(&site.admin)).await.status(), StatusCode::OK);
+}

@@ -9,6 +9,7 @@ mod dead_letters;
 mod documents;
 mod health;
 mod live;
+mod logs;
 mod operate;
 mod reads;
 mod refusals;

@@ -1,9 +1,14 @@
 //! Reading jobs.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use expect_test::expect;
 use serde_json::{Value, json};
+use stepwell_core::duration::Interval;
+use stepwell_engine::Retention;
 use stepwell_server::auth::Role;
+use stepwell_store::memory::MemoryStore;
 use uuid::Uuid;
 
 use crate::site::{Call, Site, envelope_with, get, merged, post, report_body, run_id};
@@ -231,4 +236,35 @@ async fn reports_without_effect_are_listed() {
     assert_eq!((&report["kind"], &report["attempt_no"]), (&json!("result"), &json!(7)));
     let stored = site.store.stale_reports(run_id(&id)).await.unwrap();
     assert_eq!(stored.len(), 1);
+}
+
+// what retention has deleted is gone, and only the fact remains.
+#[tokio::test]
+async fn a_job_that_was_deleted_says_so_to_its_own_tenant_only() {
+    let retention = Retention { commands: Some(Interval::from_secs(60)) };
+    let settings = stepwell_engine::Settings { retention, ..Default::default() };
+    let site = Site::with_engine(Arc::new(MemoryStore::new()), settings, |_| {}).await;
+    let id = site.start().await;
+    site.finish().await;
+    site.advance(61);
+    site.store.sweep(site.engine.now(), 10).await.unwrap();
+    let path = format!("/v1/jobs/{id}");
+    let problem = site.ask(get(&path)).await.refused(410, "job_deleted");
+    assert!(problem["detail"].as_str().unwrap().contains("ended as SUCCEEDED"), "{problem}");
+    let other = site.token(Role::Viewer, Some("globex")).await;
+    site.send(get(&path).token(&other)).await.refused(404, "job_not_found");
+}
+
+// D-011: reading asks nothing of the task that decides.
+#[tokio::test]
+async fn jobs_can_be_read_while_nothing_can_be_decided() {
+    let site = Site::on_sqlite().await;
+    let id = site.start().await;
+    site.store.open_epoch("another process").await.unwrap();
+    let refused = site.ask(post(&format!("/v1/jobs/{id}:cancel"))).await;
+    refused.refused(503, "stopping");
+    assert_eq!(site.job(&id).await["status"], "IN_PROGRESS");
+    site.ask(get(&format!("/v1/jobs/{id}/steps"))).await.expect(StatusCode::OK);
+    let ready = site.send(get("/readyz")).await.refused(503, "unavailable");
+    assert_eq!(ready["detail"], "another process has taken the store over");
 }

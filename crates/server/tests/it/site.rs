@@ -7,6 +7,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
+use axum::response::Response;
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use stepwell_connectors::bus::embedded::{self, EmbeddedBus};
@@ -76,11 +77,19 @@ impl Site {
     }
 
     pub(crate) async fn with(store: Arc<dyn Store>, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::with_engine(store, stepwell_engine::Settings::default(), change).await
+    }
+
+    pub(crate) async fn with_engine(
+        store: Arc<dyn Store>,
+        engine_settings: stepwell_engine::Settings,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let clock = Arc::new(ManualClock::new(NOON_MS));
         let allowed = "hooks.example".parse().unwrap();
         let policy = Policy { allow_hosts: vec![allowed], ..Policy::default() };
         let egress = Egress::new(policy).unwrap();
-        let engine = engine(&store, &clock, &egress).await;
+        let engine = engine(&store, &clock, &egress, engine_settings).await;
         let mut settings = Settings::new("http://stepwell.test/", egress);
         change(&mut settings);
         let api = Api::open(engine.clone(), settings).await.unwrap();
@@ -112,6 +121,11 @@ impl Site {
         let reply = self.send_unchecked(request).await;
         contract::check(self, &method, &path, &reply);
         reply
+    }
+
+    /// Sends a request, and leaves the body of the answer unread.
+    pub(crate) async fn open(&self, call: Call) -> Response {
+        self.router.clone().oneshot(call.build()).await.unwrap()
     }
 
     async fn send_unchecked(&self, request: Request<Body>) -> Reply {
@@ -193,7 +207,12 @@ impl Site {
     }
 }
 
-async fn engine(store: &Arc<dyn Store>, clock: &Arc<ManualClock>, egress: &Egress) -> Engine {
+async fn engine(
+    store: &Arc<dyn Store>,
+    clock: &Arc<ManualClock>,
+    egress: &Egress,
+    settings: stepwell_engine::Settings,
+) -> Engine {
     let bus = EmbeddedBus::new(embedded::Settings::default(), Arc::clone(clock) as _);
     let parts = Parts {
         store: Arc::clone(store),
@@ -201,7 +220,7 @@ async fn engine(store: &Arc<dyn Store>, clock: &Arc<ManualClock>, egress: &Egres
         clock: Arc::clone(clock) as _,
         egress: egress.clone(),
         webhook_secret: b"a secret of thirty-two bytes ....".to_vec(),
-        settings: stepwell_engine::Settings::default(),
+        settings,
     };
     Engine::start(parts, "test").await.unwrap()
 }
