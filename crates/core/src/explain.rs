@@ -177,5 +177,35 @@ fn before(run: &Run, index: StepIndex) -> String {
 }
 
 fn moment(at: Timestamp, now: Timestamp) -> String {
-    if at <= now { format!("now (due since {at})") } else { format!("in {} ({at})", at.since(now)) }
+    if at <= now {
+        format!("now (due since {at})")
+    } else {
+        format!("in {} ({at})", roughly(at.since(now).as_millis()))
+    }
+}
+
+/// A time as a person would say it: the two largest units that matter.
+fn roughly(millis: u64) -> String {
+    const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
+    // Somebody who waits does not want to come too early.
+    let seconds = millis.div_ceil(1000);
+    let largest = UNITS.iter().position(|(_, unit)| seconds >= *unit).unwrap_or(UNITS.len() - 1);
+    let (name, unit) = UNITS[largest];
+    let (whole, rest) = (seconds / unit, seconds % unit);
+    match UNITS.get(largest + 1) {
+        Some((small, part)) if rest / part > 0 => format!("{whole}{name} {}{small}", rest / part),
+        Some(_) | None => format!("{whole}{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::roughly;
+
+    #[test]
+    fn a_wait_is_told_in_the_two_largest_units() {
+        let told: Vec<String> =
+            [400, 59_821, 60_000, 872_000, 93_600_000].into_iter().map(roughly).collect();
+        assert_eq!(told, ["1s", "1m", "1m", "14m 32s", "1d 2h"]);
+    }
 }

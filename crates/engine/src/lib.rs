@@ -262,6 +262,11 @@ impl Engine {
         *self.shared.stopping.borrow()
     }
 
+    /// Resolves when it is told to stop, or another process has taken the store over.
+    pub async fn until_stopping(&self) {
+        shared::stopped(&mut self.shared.stopping.subscribe()).await;
+    }
+
     /// Another process has taken the store over.
     #[must_use]
     pub fn is_fenced(&self) -> bool {

@@ -7,9 +7,6 @@ pub(crate) mod signal;
 mod webhook_secret;
 
 use std::net::SocketAddr;
-use std::time::Duration;
-
-use stepwell_engine::Engine;
 
 pub(crate) use parts::{Plan, Running};
 
@@ -18,9 +15,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::Session;
 use signal::Signals;
-
-/// How often is looked whether another process has taken the store over.
-const OWNER_CHECK: Duration = Duration::from_secs(5);
 
 pub(crate) async fn run(session: &Session) -> Result<Exit, Failure> {
     let config = &session.config;
@@ -32,7 +26,7 @@ pub(crate) async fn run(session: &Session) -> Result<Exit, Failure> {
     announce::started(session, &running)?;
     tokio::select! {
         () = signals.next() => {}
-        () = fenced(&running.engine) => {
+        () = running.engine.until_stopping() => {
             let what = "another process has taken the store over; this one stops";
             return Err(Failure::new(Exit::Refused, "fenced", what)
                 .next("run one server for each data directory"));
@@ -52,16 +46,6 @@ pub(crate) async fn run(session: &Session) -> Result<Exit, Failure> {
             }
         },
         () = signals.next() => Ok(Exit::Interrupted),
-    }
-}
-
-/// Resolves when the engine has lost its store.
-async fn fenced(engine: &Engine) {
-    loop {
-        tokio::time::sleep(OWNER_CHECK).await;
-        if engine.is_fenced() {
-            return;
-        }
     }
 }
 
