@@ -24,9 +24,8 @@ use stepwell_store::{
 };
 
 use crate::error::EngineError;
-use crate::fresh;
 use crate::intake::{Ask, Start};
-use crate::settings::Retention;
+use crate::settings::Settings;
 
 /// Where an answer goes: which batch, which place in it.
 #[derive(Clone, Copy, Debug)]
@@ -105,11 +104,11 @@ impl Staged {
     }
 
     /// Decides the creation of a run.
-    pub(crate) fn start(&mut self, ticket: Ticket, now: Timestamp, retention: &Retention) {
+    pub(crate) fn start(&mut self, ticket: Ticket, now: Timestamp, settings: &Settings) {
         let Ask::Start(start) = &ticket.ask else {
             unreachable!("commands are decided from a run");
         };
-        let plan = match begin(start, now, retention) {
+        let plan = match begin(start, now, settings) {
             Ok(write) => {
                 self.by_run.insert(write.run.id(), self.writes.len());
                 self.writes.push(write);
@@ -126,10 +125,10 @@ impl Staged {
         ticket: Ticket,
         before: &Arc<Run>,
         now: Timestamp,
-        retention: &Retention,
+        settings: &Settings,
     ) {
         let plan = match &ticket.ask {
-            Ask::Command { command, .. } => self.decide(before, command, now, retention),
+            Ask::Command { command, .. } => self.decide(before, command, now, settings),
             Ask::PutOff { until, .. } => {
                 self.reschedule(before, Some(*until));
                 Plan::Unchanged(Arc::clone(before))
@@ -149,9 +148,9 @@ impl Staged {
         before: &Arc<Run>,
         command: &Command,
         now: Timestamp,
-        retention: &Retention,
+        settings: &Settings,
     ) -> Plan {
-        match decide_soundly(before, command, now) {
+        match decide_soundly(before, command, now, settings) {
             Ok(decision) if decision.entries.is_empty() => {
                 if *command == Command::Wake {
                     // It was woken too early: the stored moment was only a lower bound.
@@ -161,7 +160,7 @@ impl Staged {
             }
             Ok(decision) => {
                 let write = self.write_for(before);
-                extend(&mut self.writes[write], decision, now, retention);
+                extend(&mut self.writes[write], decision, now, settings);
                 Plan::Write(write)
             }
             Err(Plan::Refused(refusal)) => {
@@ -301,10 +300,10 @@ fn merge(records: &[Record]) -> Record {
     Record { version: last.version, at: last.at, entries: last.entries.clone() }
 }
 
-fn begin(start: &Start, now: Timestamp, retention: &Retention) -> Result<Write, Plan> {
+fn begin(start: &Start, now: Timestamp, settings: &Settings) -> Result<Write, Plan> {
     let new = NewRun { key: start.key, tenant_cap: start.tenant_cap };
     let command = Command::Start { carried: start.carried.clone() };
-    begin_run(Arc::clone(&start.header), new, &command, now, retention)
+    begin_run(Arc::clone(&start.header), new, &command, now, settings)
 }
 
 fn begin_run(
@@ -312,18 +311,23 @@ fn begin_run(
     new: NewRun,
     command: &Command,
     now: Timestamp,
-    retention: &Retention,
+    settings: &Settings,
 ) -> Result<Write, Plan> {
     let run = Arc::new(Run::new(header));
-    let decision = decide_soundly(&run, command, now)?;
+    let decision = decide_soundly(&run, command, now, settings)?;
     let mut write = Write::of(run, Some(new));
-    extend(&mut write, decision, now, retention);
+    extend(&mut write, decision, now, settings);
     Ok(write)
 }
 
 /// Decides, and lets no decision pass that breaks a rule: the run is left as it is, and a person is told.
-fn decide_soundly(before: &Run, command: &Command, now: Timestamp) -> Result<Decision, Plan> {
-    let mut fresh = || fresh::id(now);
+fn decide_soundly(
+    before: &Run,
+    command: &Command,
+    now: Timestamp,
+    settings: &Settings,
+) -> Result<Decision, Plan> {
+    let mut fresh = || settings.ids.id(now);
     let mut at = At { now, fresh: &mut fresh };
     // A fault in one run's decision must not take the others down with it.
     let decided = catch_unwind(AssertUnwindSafe(|| decide(before, command, &mut at)));
@@ -344,7 +348,7 @@ fn broken(run: &Run, what: &str) -> Plan {
 }
 
 /// Adds a decision to what the group writes for its run.
-fn extend(write: &mut Write, decision: Decision, now: Timestamp, retention: &Retention) {
+fn extend(write: &mut Write, decision: Decision, now: Timestamp, settings: &Settings) {
     let run = Arc::new(decision.run);
     for step in decision.entries.iter().filter_map(Entry::step) {
         if !write.changed.contains(&step) {
@@ -356,12 +360,12 @@ fn extend(write: &mut Write, decision: Decision, now: Timestamp, retention: &Ret
             Effect::StartRun(header) => {
                 let new = NewRun { key: None, tenant_cap: None };
                 let command = Command::Start { carried: Vec::new() };
-                match begin_run(Arc::clone(header), new, &command, now, retention) {
+                match begin_run(Arc::clone(header), new, &command, now, settings) {
                     Ok(child) => write.children.push(child),
                     Err(plan) => tracing::error!(run = %header.id, ?plan, "child_not_started"),
                 }
             }
-            Effect::Ended { status } => end(write, &run, *status, now, retention),
+            Effect::Ended { status } => end(write, &run, *status, now, settings),
             Effect::Publish(_) | Effect::Withdraw(_) => {}
         }
     }
@@ -374,8 +378,9 @@ fn extend(write: &mut Write, decision: Decision, now: Timestamp, retention: &Ret
     write.run = run;
 }
 
-fn end(write: &mut Write, run: &Run, status: RunStatus, now: Timestamp, retention: &Retention) {
-    write.expires_at = retention.of(run.header.dialect, status).map(|keep| now.after(keep));
+fn end(write: &mut Write, run: &Run, status: RunStatus, now: Timestamp, settings: &Settings) {
+    write.expires_at =
+        settings.retention.of(run.header.dialect, status).map(|keep| now.after(keep));
     write.outbox.extend(notice::notices(run).into_iter().map(|notice| NewMessage {
         kind: "webhook".to_owned(),
         destination: notice.url,

@@ -142,7 +142,7 @@ impl Handler {
 
     fn decide(&mut self, ticket: Ticket, loaded: &Loaded, now: Timestamp) {
         let Some(id) = ticket.ask.run() else {
-            self.staged.start(ticket, now, &self.shared.settings.retention);
+            self.staged.start(ticket, now, &self.shared.settings);
             return;
         };
         let found = match (self.tentative(id), loaded) {
@@ -152,7 +152,7 @@ impl Handler {
         };
         match found {
             Ok(run) => {
-                self.staged.command(ticket, &run, now, &self.shared.settings.retention);
+                self.staged.command(ticket, &run, now, &self.shared.settings);
             }
             Err(error) => self.staged.fail(ticket, error),
         }

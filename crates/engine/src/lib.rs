@@ -38,6 +38,7 @@ use tokio::task::JoinHandle;
 
 pub use catalog::{Compiled, PublishError};
 pub use error::EngineError;
+pub use fresh::IdSource;
 pub use intake::{Answered, Ask, Reply, Start};
 pub use metrics::Metrics;
 pub use settings::{Retention, Settings};
@@ -113,6 +114,13 @@ impl Engine {
         }
     }
 
+    /// Ends every task where it stands, as a crash would. For simulators and tests of recovery.
+    pub fn crash(&self) {
+        for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            task.abort();
+        }
+    }
+
     /// Asks for several decisions at once, and waits for their commit. The answers keep the order.
     ///
     /// # Errors
@@ -150,8 +158,9 @@ impl Engine {
     pub async fn take(&self, ask: Take<'_>) -> Result<Vec<Taken>, EngineError> {
         let mut stopping = self.shared.stopping.subscribe();
         tokio::select! {
-            taken = self.shared.take(ask) => taken,
+            biased;
             () = shared::stopped(&mut stopping) => Err(EngineError::Stopped),
+            taken = self.shared.take(ask) => taken,
         }
     }
 
@@ -253,7 +262,7 @@ impl Engine {
     /// A fresh id for a run.
     #[must_use]
     pub fn fresh_run_id(&self) -> RunId {
-        RunId(fresh::id(self.now()))
+        RunId(self.shared.settings.ids.id(self.now()))
     }
 
     /// It has been told to stop, or another process has taken the store over.

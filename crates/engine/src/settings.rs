@@ -3,6 +3,8 @@
 use stepwell_core::duration::Interval;
 use stepwell_core::run::{Dialect, RunStatus};
 
+use crate::fresh::IdSource;
+
 /// What an engine may be told.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -20,6 +22,8 @@ pub struct Settings {
     pub webhook_retry: Interval,
     /// tries of a message to the outside before it becomes a dead letter
     pub webhook_tries_max: u32,
+    /// where fresh ids come from
+    pub ids: IdSource,
 }
 
 impl Default for Settings {
@@ -32,6 +36,7 @@ impl Default for Settings {
             retention: Retention::default(),
             webhook_retry: Interval::from_secs(5),
             webhook_tries_max: 10,
+            ids: IdSource::default(),
         }
     }
 }
