@@ -40,8 +40,14 @@ fn steps() -> Vec<Step> {
         quick("diagram", drawing),
         quick("tests", || cargo(&["test", "--workspace"])),
         slow("release build", || cargo(&["build", "--release", "--package", "stepwell"])),
-        quick("trace", || trace::run(&[]).map(|()| Done::Passed)),
+        quick("trace", || trace::run(&traced()).map(|()| Done::Passed)),
     ]
+}
+
+/// What must be covered by now. Scaling out (D-005) needs PostgreSQL; deployment and Temporal
+/// (D-056 to D-060) come later still.
+fn traced() -> Vec<String> {
+    ["--require", "D", "--except", "D-005", "--except", "D-056..D-060"].map(str::to_owned).to_vec()
 }
 
 /// Runs every step; with `--quick`, all but the slow ones.

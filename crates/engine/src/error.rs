@@ -14,6 +14,14 @@ pub enum EngineError {
     /// The run says no; the reason is an answer.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// The run has changed since the caller saw it; look again and ask again.
+    #[error("the run is at version {version} now, no longer at {seen}")]
+    Changed {
+        /// as the caller saw it
+        seen: u64,
+        /// as it is
+        version: u64,
+    },
     /// The key was used for another request; use another key.
     #[error("the idempotency key was used for another request, which made run {run}")]
     KeyReused {

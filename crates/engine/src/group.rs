@@ -128,6 +128,9 @@ impl Staged {
         settings: &Settings,
     ) {
         let plan = match &ticket.ask {
+            Ask::Command { at_version: Some(seen), .. } if *seen != before.version => {
+                Plan::Failed(EngineError::Changed { seen: *seen, version: before.version })
+            }
             Ask::Command { command, .. } => self.decide(before, command, now, settings),
             Ask::PutOff { until, .. } => {
                 self.reschedule(before, Some(*until));

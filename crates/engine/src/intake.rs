@@ -26,6 +26,8 @@ pub enum Ask {
         run: RunId,
         /// what
         command: Command,
+        /// only if the run is still at this version
+        at_version: Option<u64>,
     },
     /// a run cannot be decided now: do not wake it before
     PutOff {
@@ -40,7 +42,7 @@ impl Ask {
     /// A command for a run.
     #[must_use]
     pub fn command(run: RunId, command: Command) -> Self {
-        Self::Command { run, command }
+        Self::Command { run, command, at_version: None }
     }
 
     /// The run that must be loaded first.

@@ -143,7 +143,20 @@ impl Engine {
     /// # Errors
     /// What the run, the store or the engine says against it.
     pub async fn command(&self, run: RunId, command: Command) -> Result<Arc<Run>, EngineError> {
-        match self.ask_one(Ask::command(run, command)).await? {
+        self.command_at(run, command, None).await
+    }
+
+    /// The same, but only if the run is still at a version: no change in between is overwritten.
+    ///
+    /// # Errors
+    /// What the run, the store or the engine says against it.
+    pub async fn command_at(
+        &self,
+        run: RunId,
+        command: Command,
+        at_version: Option<u64>,
+    ) -> Result<Arc<Run>, EngineError> {
+        match self.ask_one(Ask::Command { run, command, at_version }).await? {
             Reply::Applied(run) | Reply::Started(run) => Ok(run),
             Reply::Repeated(_) => {
                 Err(EngineError::Broken("a command is never repeated".to_owned()))

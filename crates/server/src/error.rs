@@ -172,12 +172,20 @@ pub(crate) fn write_down(response: &mut Response, request_id: &str) {
     }
 }
 
+impl ApiError {
+    /// The job has moved on since the caller saw it.
+    pub(crate) fn version_mismatch(version_now: u64) -> Self {
+        Self::new(Code::VersionMismatch, format!("the job is at version {version_now} now"))
+    }
+}
+
 impl From<EngineError> for ApiError {
     fn from(error: EngineError) -> Self {
         let detail = error.to_string();
         match error {
             EngineError::NotFound(_) => Self::new(Code::JobNotFound, "there is no such job"),
             EngineError::Refused(refusal) => refusal.into(),
+            EngineError::Changed { version, .. } => Self::version_mismatch(version),
             EngineError::KeyReused { .. } => Self::new(Code::KeyReused, detail),
             EngineError::TenantFull { .. } => Self::new(Code::TenantFull, detail).retry_after(5),
             EngineError::Busy => Self::new(Code::Busy, detail).retry_after(1),

@@ -177,14 +177,17 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
 }
 
 impl IfMatch {
-    /// Refuses if the job has moved on since the caller saw it.
-    pub(crate) fn check(&self, version_now: u64) -> Result<(), ApiError> {
+    /// The version that the job must still have when it is changed; `None` if any will do.
+    ///
+    /// # Errors
+    /// When the job has moved on since the caller saw it.
+    pub(crate) fn bind(&self, version_now: u64) -> Result<Option<u64>, ApiError> {
         match &self.0 {
             Some(seen) if !seen.contains(&version_now) => {
-                let detail = format!("the job is at version {version_now} now");
-                Err(ApiError::new(Code::VersionMismatch, detail))
+                Err(ApiError::version_mismatch(version_now))
             }
-            Some(_) | None => Ok(()),
+            Some(_) => Ok(Some(version_now)),
+            None => Ok(None),
         }
     }
 }

@@ -84,3 +84,24 @@ async fn an_ack_after_the_result_does_not_take_the_step_back() {
     let ack = Command::Ack { step: StepRef::Index(taken.directive.step), fence: fence(&taken) };
     world.engine.command(run, ack).await.expect_err("the step has ended");
 }
+
+// D-031: a command that is conditional on the version its caller saw changes nothing once the run has
+// moved on, even if the move is only on its way to the store.
+#[tokio::test]
+async fn a_command_for_a_version_that_has_passed_changes_nothing() {
+    let world = World::in_memory().await;
+    world.publish(THREE_STEPS).await;
+    let run = world.start("three-steps").await;
+    let seen = world.run(run).await.version;
+    let taken = world.take_one().await;
+    let cancel = Command::Cancel { mode: None, by: stepwell_core::command::Act::new("x", "") };
+    let asks = vec![
+        stepwell_engine::Ask::command(run, report(&taken, success())),
+        stepwell_engine::Ask::Command { run, command: cancel, at_version: Some(seen) },
+    ];
+    let answers = world.engine.ask(asks).await.expect("taken in");
+    assert!(answers[0].is_ok());
+    let refused = answers[1].as_ref().expect_err("the run has moved on");
+    assert!(matches!(refused, EngineError::Changed { version, .. } if *version == seen + 1));
+    assert_eq!(world.run(run).await.status, RunStatus::Running);
+}

@@ -65,8 +65,8 @@ async fn act(
     command: Command,
 ) -> Result<Response, ApiError> {
     let run = find(api, caller, id).await?;
-    seen.check(run.version)?;
-    let run = api.engine().command(id, command).await?;
+    let at_version = seen.bind(run.version)?;
+    let run = api.engine().command_at(id, command, at_version).await?;
     Ok((StatusCode::ACCEPTED, show(&run)).into_response())
 }
 
