@@ -5,6 +5,7 @@ mod demo;
 mod exits;
 mod help;
 mod jobs;
+mod page;
 mod program;
 mod recovery;
 mod serve;
