@@ -46,7 +46,10 @@ function show(api) {
   }
   const main = byId("operations");
   main.replaceChildren();
-  for (const [tag, views] of groups) main.append(element("h2", tag), ...views);
+  // What serves the server itself comes after what serves its callers.
+  const last = ["health", "page"];
+  const ordered = [...groups].sort(([a], [b]) => last.indexOf(a) - last.indexOf(b));
+  for (const [tag, views] of ordered) main.append(element("h2", tag), ...views);
 }
 
 function operationView(api, method, path, operation) {

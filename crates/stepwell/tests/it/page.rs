@@ -130,6 +130,7 @@ async fn the_api_page_shows_every_operation_to_whoever_has_a_token() {
     browser.fill("#token", &server.token).await;
     browser.click("#login button").await;
     let shown = browser.until("document.querySelectorAll('main details').length").await;
+    browser.until("getComputedStyle(document.getElementById('login')).display === 'none'").await;
     let client = client();
     let document = client.get(format!("{}/openapi.json", server.url)).bearer_auth(&server.token);
     let document: Value = document.send().await.expect("sent").json().await.expect("JSON");
