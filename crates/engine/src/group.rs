@@ -382,8 +382,7 @@ fn extend(write: &mut Write, decision: Decision, now: Timestamp, settings: &Sett
 }
 
 fn end(write: &mut Write, run: &Run, status: RunStatus, now: Timestamp, settings: &Settings) {
-    write.expires_at =
-        settings.retention.of(run.header.dialect, status).map(|keep| now.after(keep));
+    write.expires_at = settings.retention.of(run.header.dialect).map(|keep| now.after(keep));
     write.outbox.extend(notice::notices(run).into_iter().map(|notice| NewMessage {
         kind: "webhook".to_owned(),
         destination: notice.url,

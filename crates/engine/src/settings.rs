@@ -1,7 +1,7 @@
 //! What an engine may be told.
 
 use stepwell_core::duration::Interval;
-use stepwell_core::run::{Dialect, RunStatus};
+use stepwell_core::run::Dialect;
 
 use crate::fresh::IdSource;
 
@@ -49,7 +49,7 @@ pub struct Retention {
 }
 
 impl Retention {
-    pub(crate) fn of(&self, dialect: Dialect, _status: RunStatus) -> Option<Interval> {
+    pub(crate) fn of(&self, dialect: Dialect) -> Option<Interval> {
         match dialect {
             Dialect::Commands => self.commands,
             Dialect::Runbooks | Dialect::Platform | Dialect::Workspaces => None,
