@@ -23,12 +23,27 @@ const SLEEP_MAX: Interval = Interval::from_secs(60);
 /// How long a run that cannot be decided is left alone.
 const PUT_OFF: Interval = Interval::from_secs(30);
 
+/// How long a store that takes no writes, or cannot be read, is left alone.
+const STORE_REST: Interval = Interval::from_secs(1);
+
+/// The store is full or away: nobody's moment can come just now.
+struct StoreAway;
+
 /// Wakes runs until the engine stops.
 pub(crate) async fn timers(shared: Arc<Shared>, intake: Intake) {
     let mut stopping = shared.stopping.subscribe();
     let mut alarm = shared.alarm.subscribe();
     loop {
-        let next = wake_due(&shared, &intake).await;
+        let Ok(next) = wake_due(&shared, &intake).await else {
+            // Alarms are not heard here: every commit that fails raises one, and to follow it at once
+            // would fail the next. Whatever they ask for is looked up after the rest.
+            let rested_at = shared.now().after(STORE_REST).as_millis();
+            tokio::select! {
+                biased;
+                () = stopped(&mut stopping) => return,
+                () = shared.clock.sleep_until_ms(rested_at) => continue,
+            }
+        };
         let sleep_until = next.min(shared.now().after(SLEEP_MAX));
         loop {
             let asked = *alarm.borrow_and_update();
@@ -46,48 +61,56 @@ pub(crate) async fn timers(shared: Arc<Shared>, intake: Intake) {
 }
 
 /// Wakes every run that is due, and says when to look again.
-async fn wake_due(shared: &Shared, intake: &Intake) -> Timestamp {
+async fn wake_due(shared: &Shared, intake: &Intake) -> Result<Timestamp, StoreAway> {
     loop {
         let now = shared.now();
-        let due = match shared.store.due(now, PAGE).await {
-            Ok(due) => due,
-            Err(error) => {
-                tracing::warn!(%error, "timers_not_read");
-                return now.after(Interval::from_secs(1));
-            }
-        };
+        let due = shared.store.due(now, PAGE).await.map_err(|error| {
+            tracing::warn!(%error, "timers_not_read");
+            StoreAway
+        })?;
         if due.runs.is_empty() {
-            return due.next.unwrap_or_else(|| now.after(SLEEP_MAX));
+            return Ok(due.next.unwrap_or_else(|| now.after(SLEEP_MAX)));
         }
         let asks = due.runs.iter().map(|run| Ask::command(*run, Command::Wake)).collect();
-        match intake.ask_patiently(asks).await {
-            Ok(answers) => put_off_failed(intake, &due.runs, &answers, now).await,
-            Err(_) => return now.after(SLEEP_MAX),
+        let Ok(answers) = intake.ask_patiently(asks).await else {
+            return Ok(now.after(SLEEP_MAX));
+        };
+        if answers.iter().any(is_store_away) {
+            return Err(StoreAway);
         }
+        put_off_failed(intake, &due.runs, &answers, now).await?;
         if shared.is_fenced() || *shared.stopping.borrow() {
-            return now.after(SLEEP_MAX);
+            return Ok(now.after(SLEEP_MAX));
         }
     }
 }
 
 /// A run that cannot be decided now must not be woken again at once, over and over.
-async fn put_off_failed(intake: &Intake, runs: &[RunId], answers: &[Answered], now: Timestamp) {
+async fn put_off_failed(
+    intake: &Intake,
+    runs: &[RunId],
+    answers: &[Answered],
+    now: Timestamp,
+) -> Result<(), StoreAway> {
     let until = now.after(PUT_OFF);
     let failed: Vec<Ask> = runs
         .iter()
         .zip(answers)
         .filter(|(_, answer)| {
-            matches!(
-                answer,
-                Err(EngineError::Broken(_)
-                    | EngineError::BadWorkflow { .. }
-                    | EngineError::Unavailable(_))
-            )
+            matches!(answer, Err(EngineError::Broken(_) | EngineError::BadWorkflow { .. }))
         })
         .map(|(run, _)| Ask::PutOff { run: *run, until })
         .collect();
-    if !failed.is_empty() {
-        tracing::warn!(runs = failed.len(), "wake_put_off");
-        let _ = intake.ask_patiently(failed).await;
+    if failed.is_empty() {
+        return Ok(());
     }
+    tracing::warn!(runs = failed.len(), "wake_put_off");
+    match intake.ask_patiently(failed).await {
+        Ok(answers) if answers.iter().any(is_store_away) => Err(StoreAway),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+fn is_store_away(answer: &Answered) -> bool {
+    matches!(answer, Err(EngineError::Unavailable(_)))
 }
