@@ -1,6 +1,7 @@
 //! The program as people and scripts meet it: the real binary, real sockets, real files.
 
 mod config;
+mod crash;
 mod demo;
 mod exits;
 mod help;

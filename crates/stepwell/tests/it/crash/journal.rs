@@ -1,0 +1,117 @@
+//! What the outside has said and heard: the oracle. Nothing in it comes from the server's own data.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use stepwell_worker::{Answer, Attempt, Report, Status};
+
+/// What all clients and workers write into.
+#[derive(Default)]
+pub(super) struct Journal(Mutex<Book>);
+
+/// What they have written.
+#[derive(Default)]
+pub(super) struct Book {
+    /// the job that was answered for each key
+    pub(super) accepted: BTreeMap<String, String>,
+    /// how each job had ended when somebody first saw it ended
+    pub(super) ended: BTreeMap<String, String>,
+    /// jobs that somebody asked to cancel, and whether the server said yes
+    pub(super) cancels: BTreeMap<String, bool>,
+    /// acks that were sent
+    pub(super) acks: HashSet<Attempt>,
+    /// reports that were sent, by their marks
+    pub(super) reports: HashMap<Attempt, BTreeMap<String, Status>>,
+    /// reports of which the server said that they counted
+    pub(super) counted: BTreeMap<String, Attempt>,
+    /// reports that were held back
+    pub(super) late: Vec<Report>,
+    pub(super) tally: Tally,
+    delivered: HashSet<Attempt>,
+}
+
+/// How much happened: a storm in which too little did proves nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) commands_repeated: u32,
+    pub(super) reports: u32,
+    pub(super) stale: u32,
+    pub(super) redelivered: u32,
+    pub(super) silent: u32,
+}
+
+impl Journal {
+    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
+        // A panic while it was held has failed the test already; the others may finish.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A command was answered with 202. The same key must have the same job, every time.
+    pub(super) fn accepted(&self, key: &str, job: &str) {
+        let mut book = self.book();
+        let first = book.accepted.entry(key.to_owned()).or_insert_with(|| job.to_owned());
+        assert_eq!(first, job, "two jobs were answered for the key {key}");
+    }
+
+    /// A job was seen; what has ended stays as it ended.
+    pub(super) fn seen(&self, job: &str, status: &str) {
+        let mut book = self.book();
+        if let Some(ended) = book.ended.get(job) {
+            assert_eq!(ended, status, "the job {job} had ended and changed");
+        } else if ["SUCCEEDED", "FAILED_FINAL", "CANCELLED"].contains(&status) {
+            book.ended.insert(job.to_owned(), status.to_owned());
+        }
+    }
+
+    /// A directive was handed out.
+    pub(super) fn delivered(&self, attempt: &Attempt) {
+        let mut book = self.book();
+        if !book.delivered.insert(attempt.clone()) {
+            book.tally.redelivered += 1;
+        }
+    }
+
+    /// A report is about to be sent. Noted first: it may count although no answer comes back.
+    pub(super) fn sent(&self, report: &Report) {
+        let mut book = self.book();
+        book.tally.reports += 1;
+        let marks = book.reports.entry(report.attempt.clone()).or_default();
+        marks.insert(mark(report).to_owned(), report.status);
+    }
+
+    /// The server has answered a report. The same report never counts twice.
+    pub(super) fn answered(&self, report: &Report, answer: &Answer) {
+        assert_eq!(answer.problem, None, "{report:?}");
+        let mut book = self.book();
+        if !answer.applied {
+            book.tally.stale += 1;
+            return;
+        }
+        let counted = book.counted.insert(mark(report).to_owned(), report.attempt.clone());
+        assert_eq!(counted, None, "a report counted twice: {report:?}");
+    }
+
+    /// Takes the reports that were held back and belong to an earlier lease of the same step.
+    pub(super) fn take_outdated(&self, newer: &Attempt) -> Vec<Report> {
+        let is_outdated = |report: &mut Report| {
+            let older = &report.attempt;
+            older.job_id == newer.job_id
+                && older.step_id == newer.step_id
+                && older.lease_id != newer.lease_id
+        };
+        self.book().late.extract_if(.., is_outdated).collect()
+    }
+}
+
+/// What makes a report recognizable in the history: in its result, or in its error.
+fn mark(report: &Report) -> &str {
+    let in_result = report.result.as_ref().and_then(|result| mark_in(result));
+    let in_error = || report.error.as_ref().map(|error| error.message.as_str());
+    in_result.or_else(in_error).expect("every report carries a mark")
+}
+
+/// The mark in a result.
+pub(super) fn mark_in(result: &Value) -> Option<&str> {
+    result.get("mark")?.as_str()
+}
