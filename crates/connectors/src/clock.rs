@@ -35,7 +35,14 @@ struct Reading {
 impl SystemClock {
     /// A clock that starts at the machine's present time.
     pub fn new() -> Self {
-        Self { last: Mutex::new(Reading { at: Instant::now(), now_ms: wall_ms() }) }
+        Self::no_earlier_than(i64::MIN)
+    }
+
+    /// A clock that starts at the machine's present time, or at `floor_ms` if that is later: what a
+    /// restart finds written down has happened, whatever the machine says.
+    pub fn no_earlier_than(floor_ms: i64) -> Self {
+        let now_ms = wall_ms().max(floor_ms);
+        Self { last: Mutex::new(Reading { at: Instant::now(), now_ms }) }
     }
 }
 
@@ -128,6 +135,14 @@ mod tests {
     fn a_wall_clock_that_jumps_forward_is_followed() {
         let (now_ms, _) = advance(10_000, Duration::from_millis(250), 90_000);
         assert_eq!(now_ms, 90_000);
+    }
+
+    #[test]
+    fn a_clock_starts_no_earlier_than_what_was_written_down() {
+        let ahead_ms = wall_ms() + 86_400_000;
+        let now_ms = SystemClock::no_earlier_than(ahead_ms).now_ms();
+        assert!((ahead_ms..ahead_ms + 60_000).contains(&now_ms), "{now_ms}");
+        assert!(SystemClock::no_earlier_than(0).now_ms() > 0);
     }
 
     #[test]

@@ -144,9 +144,10 @@ async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
     // Opening reads and may migrate; the other threads of the runtime need not wait for the disk.
     let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path, Options::default()));
     let store = opened.await.expect("opening the store does not panic");
-    let store: Arc<dyn Store> = Arc::new(store.map_err(|error| store_failure(&error))?);
+    let store = store.map_err(|error| store_failure(&error))?;
+    let clock = clock_for(&store).await.map_err(|error| store_failure(&error))?;
+    let store: Arc<dyn Store> = Arc::new(store);
     let webhook_secret = webhook_secret::read_or_create(&plan.data)?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let bus = EmbeddedBus::new(BusSettings::default(), Arc::clone(&clock));
     let settings = EngineSettings {
         retention: Retention { commands: plan.retention },
@@ -155,6 +156,20 @@ async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
     let parts = Parts { store, bus: Arc::new(bus), clock, egress, webhook_secret, settings };
     let instance = format!("process {}", std::process::id());
     Engine::start(parts, &instance).await.map_err(|error| store_failure(&error))
+}
+
+/// The machine's clock; if that is behind what open jobs have seen, time goes on from there, or their
+/// timers would wait for the difference.
+async fn clock_for(store: &SqliteStore) -> Result<Arc<dyn Clock>, StoreError> {
+    let machine_ms = SystemClock::new().now_ms();
+    let Some(latest) = store.latest_change().await? else {
+        return Ok(Arc::new(SystemClock::new()));
+    };
+    if latest.as_millis() > machine_ms {
+        let seconds = (latest.as_millis() - machine_ms) / 1_000;
+        tracing::warn!(seconds, "clock_behind: jobs have seen a later time; going on from there");
+    }
+    Ok(Arc::new(SystemClock::no_earlier_than(latest.as_millis())))
 }
 
 fn server_settings(plan: &Plan, address: SocketAddr, egress: Egress) -> ServerSettings {

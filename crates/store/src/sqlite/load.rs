@@ -20,6 +20,7 @@ pub(super) const DUE: &str = include_str!("../../sql/sqlite/due.sql");
 pub(super) const DUE_NEXT: &str = include_str!("../../sql/sqlite/due_next.sql");
 pub(super) const QUEUED: &str = include_str!("../../sql/sqlite/queued.sql");
 pub(super) const QUEUED_POOLS: &str = include_str!("../../sql/sqlite/queued_pools.sql");
+const LATEST_CHANGE: &str = include_str!("../../sql/sqlite/latest_change.sql");
 
 /// Loads runs; ids that do not exist are missing in the answer.
 ///
@@ -209,4 +210,9 @@ pub(super) fn queued_pools(db: &Connection) -> Result<Vec<String>, StoreError> {
     let mut statement = db.prepare_cached(QUEUED_POOLS)?;
     let pools = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     Ok(pools)
+}
+
+/// The latest moment at which a run changed that is still open.
+pub(super) fn latest_change(db: &Connection) -> Result<Option<Timestamp>, StoreError> {
+    db.query_row(LATEST_CHANGE, [], |row| Ok(Columns::of(row).moment_if_any()))?
 }

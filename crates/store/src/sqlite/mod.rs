@@ -31,6 +31,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction};
+use stepwell_core::time::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::StoreError;
@@ -116,6 +117,16 @@ impl SqliteStore {
     /// If the file cannot be read.
     pub async fn check(&self) -> Result<Vec<String>, StoreError> {
         self.readers.read_at_leisure(quick_check).await
+    }
+
+    /// The latest moment at which a run changed that is still open; `None` if none is.
+    ///
+    /// A clock that starts behind it would keep every timer of such a run waiting for the difference.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub async fn latest_change(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.readers.read_at_leisure(load::latest_change).await
     }
 
     /// Runs a write transaction on the writer thread.

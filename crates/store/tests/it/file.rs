@@ -1,11 +1,13 @@
 //! The file: who may use it, who may read it, and which releases understand it.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::Connection;
+use stepwell_core::run::Header;
 use stepwell_store::conformance::Subject;
-use stepwell_store::conformance::world::{World, header, item, started};
+use stepwell_store::conformance::world::{World, at, failure, header, item, started};
 use stepwell_store::sqlite::{Options, SqliteStore};
 use stepwell_store::{Group, Store, StoreError};
 
@@ -57,6 +59,21 @@ fn a_database_of_another_program_is_left_alone() {
     let tables: i64 =
         theirs.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
     assert_eq!(tables, 1);
+}
+
+#[tokio::test]
+async fn the_latest_change_is_that_of_runs_which_are_still_open() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(&directory.path().join("stepwell.db")).unwrap());
+    let world = World::of(&Subject { store: store.clone(), reopen: None }).await;
+    assert_eq!(store.latest_change().await.unwrap(), None);
+    let earlier = world.begins(header(1)).await;
+    let later = world.begins(Header { created_at: at(500), ..header(2) }).await;
+    assert!(later.updated_at > earlier.updated_at);
+    assert_eq!(store.latest_change().await.unwrap(), Some(later.updated_at));
+    let ended = world.moves(&later, &failure(&later)).await;
+    assert!(ended.status.is_terminal());
+    assert_eq!(store.latest_change().await.unwrap(), Some(earlier.updated_at));
 }
 
 #[tokio::test]
