@@ -7,6 +7,7 @@
 //! test proves.
 
 mod clients;
+mod clock;
 mod disk;
 mod history;
 mod journal;
