@@ -5,6 +5,7 @@
 
 mod diagram;
 mod functions;
+mod fuzz;
 mod requirement;
 mod source;
 mod test;
@@ -27,6 +28,7 @@ Tasks:
                       --require D fails when an id of group D is missing, save those in --except D-056..D-060
   tidy                check the house rules of STYLE.md
   diagram [--check]   draw docs/state-machine.md from the table of arrows, or check that it is current
+  fuzz [--seconds N]  feed every reader with what a fuzzer comes up with, N seconds each
   help                print this text
 ";
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         "trace" => trace::run(rest),
         "tidy" => tidy::run(rest),
         "diagram" => diagram::run(rest),
+        "fuzz" => fuzz::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -154,7 +154,7 @@ fn with_component(
     )))
 }
 
-fn succeeds(program: &str, arguments: &[&str]) -> bool {
+pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(tree::root()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
