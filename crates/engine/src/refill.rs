@@ -20,6 +20,9 @@ const PRIORITY_MAX: u8 = 10;
 /// Dead letters of the bus handled at once.
 const PAGE: usize = 128;
 
+/// The rest after the bus or the store has failed.
+const REST_MS: i64 = 1_000;
+
 /// Tells the bus, once at the start, what the store holds for it.
 pub(crate) async fn recover(shared: &Shared) -> Result<(), stepwell_store::StoreError> {
     let Some(window) = shared.bus.window() else { return Ok(()) };
@@ -42,7 +45,7 @@ pub(crate) async fn refill(shared: Arc<Shared>) {
         for wanted in window.wanted_refills() {
             if let Err(error) = refill_one(&shared, window, &wanted).await {
                 tracing::warn!(%error, pool = %wanted.pool, "refill_failed");
-                let retry_at = shared.clock.now_ms() + 1_000;
+                let retry_at = shared.clock.now_ms() + REST_MS;
                 tokio::select! {
                     biased;
                     () = stopped(&mut stopping) => return,
@@ -95,7 +98,16 @@ pub(crate) async fn give_up(shared: Arc<Shared>, intake: Intake) {
                 // A refusal means that the attempt had ended anyway.
                 let _ = intake.ask_patiently(asks).await;
             }
-            Err(error) => tracing::warn!(%error, "dead_letters_not_read"),
+            Err(error) => {
+                tracing::warn!(%error, "dead_letters_not_read");
+                // A bus that is away must not be asked as fast as it can say no.
+                let retry_at = shared.clock.now_ms() + REST_MS;
+                tokio::select! {
+                    biased;
+                    () = stopped(&mut stopping) => return,
+                    () = shared.clock.sleep_until_ms(retry_at) => {}
+                }
+            }
         }
     }
 }

@@ -109,6 +109,7 @@ impl EmbeddedBus {
                 return dead_letters;
             }
             tokio::select! {
+                biased;
                 () = self.signals.dead_letter.notified() => {}
                 never = self.sweep_when_due() => match never {},
             }
@@ -121,6 +122,7 @@ impl EmbeddedBus {
         loop {
             let next_ms = self.change(|state, _| state.next_due_ms());
             tokio::select! {
+                biased;
                 () = self.signals.due_sooner.notified() => {}
                 () = self.clock.sleep_until_ms(next_ms.unwrap_or(i64::MAX)) => {}
             }
