@@ -1,0 +1,180 @@
+//! Bugs on purpose: each is planted in a seam of the world, never in the program, and must be found.
+//!
+//! A simulator that finds nothing proves nothing unless it would have found something. Each bug here
+//! is a mistake that somebody could make in a store, a bus, a door or a clock; `tests/it/bugs.rs`
+//! shows that each is found, by which rule, within a bounded number of worlds.
+
+use std::sync::Arc;
+
+use stepwell_core::entry::{Entry, Record};
+use stepwell_core::evolve::evolve;
+use stepwell_core::run::{Run, RunStatus};
+use stepwell_store::{Advance, Epoch, Group, Item};
+
+macro_rules! bugs {
+    ($($(#[doc = $doc:literal])* $name:ident = $word:literal,)*) => {
+        /// A bug on purpose.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Bug {
+            $($(#[doc = $doc])* $name,)*
+        }
+
+        impl Bug {
+            /// Every bug.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The word of the command line.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$name => $word,)*
+                }
+            }
+        }
+    };
+}
+
+bugs! {
+    /// the door takes a stale report for one of the attempt in force
+    SkipLeaseCheck = "skip-lease-check",
+    /// directives are published before their commit
+    PublishBeforeCommit = "publish-before-commit",
+    /// after a restart nobody looks for what is due
+    ForgetTimers = "forget-timers",
+    /// a stale result is recorded, and counted all the same
+    CountStaleResult = "count-stale-result",
+    /// the store lets two owners write
+    IgnoreEpoch = "ignore-epoch",
+    /// moments are said to have come before they have
+    HastyClock = "hasty-clock",
+    /// what was committed before a crash is not published after it
+    DropOutbox = "drop-outbox",
+    /// an idempotency key is not stored with its run
+    LoseKey = "lose-key",
+    /// a run that was canceled is written as running again
+    CancelRevives = "cancel-revives",
+    /// a run that had succeeded is written as failed
+    OverwriteEnd = "overwrite-end",
+    /// a tenant's count of open runs is not lowered when one ends
+    CounterNotMoved = "counter-not-moved",
+    /// a tenant's cap is not asked for
+    IgnoreCap = "ignore-cap",
+    /// the state is stored without its history
+    HistoryMissing = "history-missing",
+    /// only the first part of a group is stored, and all of it is answered as done
+    HalfGroup = "half-group",
+    /// a commit that failed is answered as done
+    AnswerBeforeCommit = "answer-before-commit",
+    /// ids repeat
+    RepeatIds = "repeat-ids",
+    /// a list does not ask whose runs it shows
+    TenantFilterMissing = "tenant-filter-missing",
+    /// the run that undoes a step is not stored with the decision that started it
+    LoseCompensation = "lose-compensation",
+    /// a changed step is not stored with its run
+    StepNotWritten = "step-not-written",
+    /// a run of an old version is stored as one of the newest
+    MoveVersion = "move-version",
+}
+
+impl Bug {
+    /// The bug of a word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|bug| bug.word() == word)
+    }
+
+    /// What the store really writes of a group; `current` gives a run as it is stored.
+    pub(crate) fn spoil(
+        self,
+        group: &mut Group,
+        newest: u64,
+        mut current: impl FnMut(stepwell_core::id::RunId) -> Option<Run>,
+    ) {
+        if self == Self::IgnoreEpoch {
+            group.epoch = Epoch(newest);
+        }
+        for item in &mut group.items {
+            match item {
+                Item::Create(create) => match self {
+                    Self::LoseKey => create.key = None,
+                    Self::IgnoreCap => create.tenant_cap = None,
+                    _ => {}
+                },
+                Item::Advance(advance) => {
+                    let stored = current(advance.run.id());
+                    self.spoil_advance(advance, stored.as_ref());
+                }
+                Item::Audit(report) => {
+                    if let Some(run) = current(report.run)
+                        && let Some(advance) = self.rewrite(&run, report)
+                    {
+                        *item = Item::Advance(Box::new(advance));
+                    }
+                }
+                Item::Reschedule { .. } => {}
+            }
+        }
+    }
+
+    fn spoil_advance(self, advance: &mut Advance, stored: Option<&Run>) {
+        match self {
+            Self::IgnoreEpoch => {
+                if let Some(stored) = stored {
+                    advance.from_version = stored.version;
+                }
+            }
+            Self::HistoryMissing => advance.records.clear(),
+            Self::LoseCompensation => advance.children.clear(),
+            Self::StepNotWritten => {
+                if let (Some(stored), Some(step)) = (stored, advance.changed.first()) {
+                    let run = Arc::make_mut(&mut advance.run);
+                    run.steps[step.position()] = stored.steps[step.position()].clone();
+                }
+            }
+            Self::MoveVersion => {
+                let run = Arc::make_mut(&mut advance.run);
+                let header = Arc::make_mut(&mut run.header);
+                Arc::make_mut(&mut header.workflow).version += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// What becomes of a run when a stale report comes in.
+    fn rewrite(self, run: &Run, report: &stepwell_store::StaleReport) -> Option<Advance> {
+        let mut changed = run.clone();
+        changed.version += 1;
+        let mut records = Vec::new();
+        match self {
+            Self::CancelRevives if run.status == RunStatus::Cancelled => {
+                changed.status = RunStatus::Running;
+            }
+            Self::OverwriteEnd if run.status == RunStatus::Succeeded => {
+                changed.status = RunStatus::Failed;
+            }
+            Self::CountStaleResult if !run.status.is_terminal() => {
+                let step = run.header.step_named(&report.step)?;
+                if run.steps[step.position()].status.is_terminal() {
+                    return None;
+                }
+                let result = Arc::new(serde_json::Value::Null);
+                let entry = Entry::StepSucceeded { step, result, unset: Vec::new() };
+                evolve(&mut changed, &entry, run.updated_at);
+                let (version, at) = (changed.version, run.updated_at);
+                records.push(Record { version, at, entries: vec![entry] });
+            }
+            _ => return None,
+        }
+        Some(Advance {
+            run: Arc::new(changed),
+            from_version: run.version,
+            changed: Vec::new(),
+            records,
+            children: Vec::new(),
+            outbox: Vec::new(),
+            dead_letter: None,
+            expires_at: None,
+        })
+    }
+}

@@ -1,0 +1,117 @@
+//! What a set of worlds has reached: arrows of the two machines, and rare places.
+
+use std::collections::BTreeSet;
+
+use stepwell_core::entry::Entry;
+use stepwell_core::run::{Run, RunStatus};
+use stepwell_core::step::StepStatus;
+use stepwell_core::table::{Arrow, RUN_ARROWS, STEP_ARROWS};
+
+/// The arrows that were taken.
+#[derive(Clone, Debug, Default)]
+pub struct Arrows {
+    steps: BTreeSet<Arrow<StepStatus>>,
+    runs: BTreeSet<Arrow<RunStatus>>,
+}
+
+impl Arrows {
+    /// Notes what an entry changed.
+    pub(crate) fn note(&mut self, before: (RunStatus, &[StepStatus]), entry: &Entry, after: &Run) {
+        let (status, steps) = before;
+        let entry = entry.word();
+        if status != after.status {
+            self.runs.insert(Arrow { from: status, entry, to: after.status });
+        }
+        for (from, step) in steps.iter().zip(&after.steps) {
+            if *from != step.status {
+                self.steps.insert(Arrow { from: *from, entry, to: step.status });
+            }
+        }
+    }
+
+    /// Adds what another world has reached.
+    pub fn merge(&mut self, other: &Self) {
+        self.steps.extend(&other.steps);
+        self.runs.extend(&other.runs);
+    }
+
+    /// How many arrows of the table of steps were taken, and how many there are.
+    #[must_use]
+    pub fn steps_covered(&self) -> (usize, usize) {
+        (STEP_ARROWS.iter().filter(|arrow| self.steps.contains(arrow)).count(), STEP_ARROWS.len())
+    }
+
+    /// How many arrows of the table of runs were taken, and how many there are.
+    #[must_use]
+    pub fn runs_covered(&self) -> (usize, usize) {
+        (RUN_ARROWS.iter().filter(|arrow| self.runs.contains(arrow)).count(), RUN_ARROWS.len())
+    }
+
+    /// The arrows that were never taken, and those that were taken though nobody drew them.
+    #[must_use]
+    pub fn differences(&self) -> Vec<String> {
+        let mut lines = missing("step", STEP_ARROWS, &self.steps);
+        lines.extend(missing("run", RUN_ARROWS, &self.runs));
+        lines
+    }
+}
+
+fn missing<S: Copy + Ord + std::fmt::Debug>(
+    kind: &str,
+    table: &[Arrow<S>],
+    taken: &BTreeSet<Arrow<S>>,
+) -> Vec<String> {
+    let show = |what: &str, arrow: &Arrow<S>| {
+        format!("{what}: {kind} {:?} --{}--> {:?}", arrow.from, arrow.entry, arrow.to)
+    };
+    let never = table.iter().filter(|arrow| !taken.contains(arrow));
+    let undrawn = taken.iter().filter(|arrow| !table.contains(arrow));
+    never
+        .map(|arrow| show("never taken", arrow))
+        .chain(undrawn.map(|arrow| show("not drawn", arrow)))
+        .collect()
+}
+
+macro_rules! probes {
+    ($($name:ident = $words:literal,)*) => {
+        /// A rare place that a set of worlds must reach, or it was too tame to prove anything.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Probe {
+            $(#[doc = $words] $name,)*
+        }
+
+        impl Probe {
+            /// Every probe.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// What was seen.
+            #[must_use]
+            pub fn words(self) -> &'static str {
+                match self {
+                    $(Self::$name => $words,)*
+                }
+            }
+        }
+    };
+}
+
+probes! {
+    StaleAfterEnd = "a report for a step that had ended",
+    StaleLease = "a report under a lease that had passed on",
+    FencedCommit = "a commit of an instance that had lost the store",
+    UnknownThenFound = "a request whose commit was unknown, found by its key",
+    UnknownThenAbsent = "a request whose commit was unknown, made anew",
+    KeyOfAnother = "another request under a used key",
+    TenantFull = "a tenant with no room",
+    SecondDirective = "a directive delivered more than once",
+    AnswerToAnother = "a directive of one instance, answered to another",
+    DeadLettered = "a directive that the bus gave up",
+    RetriesExhausted = "a step that used all its attempts",
+    Undone = "a compensation that ended",
+    StaleWrite = "a write from a version that had passed",
+    GroupTakenApart = "a group that could not be stored as a whole",
+    CarriedOn = "an ended run taken up again",
+    OldVersion = "a run of a version that is no longer the newest",
+    CancelledUnderWay = "a run canceled while a worker was at it",
+    PollGivenUp = "polling that took too long",
+}

@@ -1,0 +1,38 @@
+//! What workers, people and the bus really did: the only things that may come to count.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use stepwell_core::id::LeaseId;
+use stepwell_core::step::{Outcome, StepError};
+
+/// What was really done, by the lease it was done for.
+#[derive(Debug, Default)]
+pub struct Made {
+    by_lease: BTreeMap<LeaseId, Vec<Outcome>>,
+}
+
+impl Made {
+    /// A worker that holds this lease made this outcome.
+    pub fn add(&mut self, lease: LeaseId, outcome: Outcome) {
+        self.by_lease.entry(lease).or_default().push(outcome);
+    }
+
+    pub(super) fn succeeded(&self, lease: LeaseId, result: &Value) -> bool {
+        self.of(lease)
+            .any(|outcome| matches!(outcome, Outcome::Succeeded { result: made } if made == result))
+    }
+
+    pub(super) fn failed(&self, lease: LeaseId, error: &StepError) -> bool {
+        self.of(lease)
+            .any(|outcome| matches!(outcome, Outcome::Failed { error: made, .. } if made == error))
+    }
+
+    pub(super) fn unfinished(&self, lease: LeaseId) -> bool {
+        self.of(lease).any(|outcome| *outcome == Outcome::Incomplete)
+    }
+
+    fn of(&self, lease: LeaseId) -> impl Iterator<Item = &Outcome> {
+        self.by_lease.get(&lease).into_iter().flatten()
+    }
+}

@@ -1,0 +1,497 @@
+//! A second opinion: the life of a run's steps, told from its history alone.
+//!
+//! Written apart from `core::decide` and smaller than it, on purpose. It is given facts, one after
+//! the other, and says which rule a fact breaks; it never says what should happen next.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use stepwell_core::definition::{FailureMode, StepSpec};
+use stepwell_core::duration::Interval;
+use stepwell_core::entry::{Entry, OperationKind, Record};
+use stepwell_core::id::{LeaseId, StepIndex};
+use stepwell_core::run::{Header, RunStatus};
+use stepwell_core::step::SkipReason;
+use stepwell_core::time::Timestamp;
+
+use super::made::Made;
+use super::rules::{
+    ATTEMPTS_GAPLESS, CANCEL_STARTS_NOTHING, LIVE_LEASE_COUNTS, MOMENTS_IN_RANGE, NEVER_EARLY,
+    ORDER_OF_STEPS, OUTCOME_AS_MODELED, PAUSE_STARTS_NOTHING, RESULT_WAS_MADE, TERMINAL_STAYS,
+    TIMED_OUT_WAS_LIVE, TRIES_BOUNDED, UNDO_ONCE, Violation,
+};
+
+/// Whether a fact is possible.
+pub(super) type Verdict = Result<(), Violation>;
+
+/// A run as its history tells it.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) header: Arc<Header>,
+    pub(super) steps: Vec<StepModel>,
+    pub(super) ended: Option<RunStatus>,
+    pub(super) paused: bool,
+    pub(super) cancelled: bool,
+    pub(super) last_at: Option<Timestamp>,
+    started: bool,
+    /// a step failed for good in a workflow that then cancels the rest
+    rest_is_lost: bool,
+    gates: BTreeSet<String>,
+    attempt: u32,
+    retry_at: Option<Timestamp>,
+    /// what a person said about a step in the record that is being read
+    operated: Option<(StepIndex, OperationKind)>,
+}
+
+/// A step as its history tells it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StepModel {
+    pub(super) stage: Stage,
+    pub(super) attempt: u32,
+    /// a worker said that it has the newest attempt
+    pub(super) acked: bool,
+    tries: u32,
+    polling_since: Option<Timestamp>,
+    undone: bool,
+}
+
+/// Where a step stands, in fewer words than the kernel has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
+    #[default]
+    Waiting,
+    Ready,
+    /// a directive is out; given up at `until`
+    Leased {
+        lease: LeaseId,
+        until: Timestamp,
+    },
+    /// between two questions of a poll
+    Resting {
+        until: Timestamp,
+    },
+    /// between two attempts; without a moment it waits for the whole run
+    Retrying {
+        until: Option<Timestamp>,
+    },
+    Succeeded,
+    Failed,
+    Cancelled,
+    Skipped {
+        by_person: bool,
+    },
+}
+
+impl Stage {
+    pub(super) fn has_ended(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled | Self::Skipped { .. })
+    }
+}
+
+impl Model {
+    pub(super) fn new(header: Arc<Header>) -> Self {
+        let steps = vec![StepModel::default(); header.specs().len()];
+        Self {
+            header,
+            steps,
+            ended: None,
+            paused: false,
+            cancelled: false,
+            last_at: None,
+            started: false,
+            rest_is_lost: false,
+            gates: BTreeSet::new(),
+            attempt: 1,
+            retry_at: None,
+            operated: None,
+        }
+    }
+
+    /// Reads one record of the history.
+    pub(super) fn read(&mut self, record: &Record, made: &Made) -> Verdict {
+        MOMENTS_IN_RANGE.check(self.last_at.is_none_or(|last| last <= record.at), || {
+            format!("version {} is dated before the one it follows", record.version)
+        })?;
+        self.last_at = Some(record.at);
+        self.operated = None;
+        for entry in &record.entries {
+            TERMINAL_STAYS.check(self.ended.is_none(), || {
+                format!("{} follows the end of the run", entry.word())
+            })?;
+            self.read_entry(entry, record.at, made)?;
+        }
+        self.ended_exactly_when_all_steps_have()
+    }
+
+    fn read_entry(&mut self, entry: &Entry, at: Timestamp, made: &Made) -> Verdict {
+        match entry.step() {
+            Some(step) => {
+                TERMINAL_STAYS.check(self.may_follow_end(step, entry), || {
+                    format!("{} follows the end of step {}", entry.word(), step.0)
+                })?;
+                self.read_step(step, entry, at, made)
+            }
+            None => self.read_run(entry, at),
+        }
+    }
+
+    fn may_follow_end(&self, step: StepIndex, entry: &Entry) -> bool {
+        !self.stage(step).has_ended() || matches!(entry, Entry::CompensationStarted { .. })
+    }
+
+    fn read_run(&mut self, entry: &Entry, at: Timestamp) -> Verdict {
+        match entry {
+            Entry::RunStarted => {
+                ORDER_OF_STEPS.check(!self.started, || "a run started twice".to_owned())?;
+                self.started = true;
+            }
+            Entry::GateOpened { gate } => drop(self.gates.insert(gate.clone())),
+            Entry::RunPaused { .. } => self.paused = true,
+            Entry::RunResumed { .. } => self.paused = false,
+            Entry::CancelRequested { .. } => {
+                self.cancelled = true;
+                self.retry_at = None;
+            }
+            Entry::RunRetryScheduled { retry_at, .. } => {
+                MOMENTS_IN_RANGE
+                    .check(*retry_at >= at, || "a retry lies in the past".to_owned())?;
+                self.retry_at = Some(*retry_at);
+            }
+            Entry::RunRetried { attempt } => self.run_retried(*attempt, at)?,
+            Entry::RunSucceeded => self.end(RunStatus::Succeeded)?,
+            Entry::RunFailed { .. } => self.end(RunStatus::Failed)?,
+            Entry::RunCancelled => self.end(RunStatus::Cancelled)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn run_retried(&mut self, attempt: u32, at: Timestamp) -> Verdict {
+        NEVER_EARLY.check(self.retry_at.is_some_and(|due| due <= at), || {
+            format!("the run was retried at {at}, due {:?}", self.retry_at)
+        })?;
+        ATTEMPTS_GAPLESS.check(attempt == self.attempt + 1, || {
+            format!("attempt {attempt} of the run follows attempt {}", self.attempt)
+        })?;
+        let allowed = self.header.workflow.run_retry.as_ref().map_or(1, |p| p.attempts_max);
+        TRIES_BOUNDED.check(attempt <= allowed, || format!("attempt {attempt} of {allowed}"))?;
+        self.attempt = attempt;
+        self.retry_at = None;
+        for step in &mut self.steps {
+            if step.stage == (Stage::Retrying { until: None }) {
+                step.tries = 0;
+                step.stage = Stage::Retrying { until: Some(at) };
+            }
+        }
+        Ok(())
+    }
+
+    fn read_step(&mut self, step: StepIndex, entry: &Entry, at: Timestamp, made: &Made) -> Verdict {
+        match entry {
+            Entry::StepCarried { .. } => self.set(step, Stage::Succeeded),
+            Entry::StepReadied { .. } => {
+                self.must_be_startable(step, at)?;
+                PAUSE_STARTS_NOTHING.check(self.paused, || "ready, but not paused".to_owned())?;
+                self.set(step, Stage::Ready);
+            }
+            Entry::StepDispatched { attempt, lease, expires_at, .. } => {
+                self.dispatched(step, *attempt, at)?;
+                self.set(step, Stage::Leased { lease: *lease, until: *expires_at });
+            }
+            Entry::AttemptPublished { .. } | Entry::StepAcked { .. } => {
+                self.lease_of(step)?;
+                self.model_mut(step).acked |= matches!(entry, Entry::StepAcked { .. });
+            }
+            Entry::StepPolling { next_at, .. } => {
+                let (lease, until) = self.lease_of(step)?;
+                let lost = self.model(step).polling_since.is_some();
+                RESULT_WAS_MADE.check(made.unfinished(lease) || lost || until <= at, || {
+                    format!("nobody said that step {} is unfinished", step.0)
+                })?;
+                self.model_mut(step).polling_since.get_or_insert(at);
+                self.set(step, Stage::Resting { until: *next_at });
+            }
+            Entry::PollDispatched { lease, wake_at, .. } => {
+                self.must_be_due(step, at)?;
+                self.must_be_free()?;
+                self.set(step, Stage::Leased { lease: *lease, until: *wake_at });
+            }
+            Entry::PollHeld { wake_at, .. } => {
+                self.must_be_due(step, at)?;
+                PAUSE_STARTS_NOTHING.check(self.paused, || "held, but not paused".to_owned())?;
+                // What is due when the run is resumed is due already.
+                let _ = wake_at;
+                self.set(step, Stage::Resting { until: at });
+            }
+            Entry::CompensationStarted { .. } => self.undone(step)?,
+            Entry::StepOperated { operation, .. } => {
+                self.operated = Some((step, *operation));
+                if *operation == OperationKind::Retry {
+                    let model = self.model_mut(step);
+                    (model.tries, model.polling_since) = (0, None);
+                    self.set(step, Stage::Retrying { until: Some(at) });
+                }
+            }
+            _ => self.read_end(step, entry, at, made)?,
+        }
+        Ok(())
+    }
+
+    fn read_end(&mut self, step: StepIndex, entry: &Entry, at: Timestamp, made: &Made) -> Verdict {
+        match entry {
+            Entry::AttemptFailed { error, retry_at, counted, .. } => {
+                self.attempt_ended(step, error, at, made)?;
+                let model = self.model_mut(step);
+                model.polling_since = None;
+                if !counted {
+                    model.tries -= 1;
+                }
+                self.set(step, Stage::Retrying { until: Some(*retry_at) });
+            }
+            Entry::StepHeld { error, .. } => {
+                self.attempt_ended(step, error, at, made)?;
+                self.model_mut(step).polling_since = None;
+                self.set(step, Stage::Retrying { until: None });
+            }
+            Entry::StepSucceeded { result, .. } => {
+                if self.operated != Some((step, OperationKind::MarkSucceeded)) {
+                    let (lease, _) = self.lease_of(step)?;
+                    RESULT_WAS_MADE.check(made.succeeded(lease, result), || {
+                        format!("{result} was not made for lease {lease} of step {}", step.0)
+                    })?;
+                }
+                self.set(step, Stage::Succeeded);
+            }
+            Entry::StepFailed { error, .. } => {
+                if error.code == "template_unresolved" {
+                    self.must_be_startable(step, at)?;
+                } else {
+                    self.attempt_ended(step, error, at, made)?;
+                }
+                self.failed(step);
+            }
+            Entry::StepTimedOut { error, .. } => {
+                self.attempt_ended(step, error, at, made)?;
+                self.failed(step);
+            }
+            Entry::StepCancelled { .. } => {
+                OUTCOME_AS_MODELED.check(self.cancelled || self.rest_is_lost, || {
+                    format!("step {} was cancelled, and nobody asked", step.0)
+                })?;
+                self.set(step, Stage::Cancelled);
+            }
+            Entry::StepSkipped { reason, .. } => self.skipped(step, *reason)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The attempt, or polling as a whole, ended without success: who says so?
+    fn attempt_ended(
+        &self,
+        step: StepIndex,
+        error: &stepwell_core::step::StepError,
+        at: Timestamp,
+        made: &Made,
+    ) -> Verdict {
+        if error.code == "poll_timed_out" {
+            let patience = self.spec(step).poll.map_or(Interval::ZERO, |poll| poll.timeout);
+            let give_up_at = self.model(step).polling_since.map(|since| since.after(patience));
+            return NEVER_EARLY.check(give_up_at.is_some_and(|due| due <= at), || {
+                format!("polling of step {} was given up at {at}, due {give_up_at:?}", step.0)
+            });
+        }
+        let (lease, until) = self.lease_of(step)?;
+        if error.code == "attempt_timed_out" {
+            return TIMED_OUT_WAS_LIVE
+                .check(until <= at, || format!("step {} timed out at {at}, due {until}", step.0));
+        }
+        let unpolled = error.code == "poll_not_configured" && made.unfinished(lease);
+        RESULT_WAS_MADE.check(unpolled || made.failed(lease, error), || {
+            format!("failure {:?} was not made for lease {lease} of step {}", error, step.0)
+        })
+    }
+
+    fn dispatched(&mut self, step: StepIndex, attempt: u32, at: Timestamp) -> Verdict {
+        self.must_be_startable(step, at)?;
+        self.must_be_free()?;
+        let allowed = self.spec(step).retry.attempts_max;
+        let model = self.model_mut(step);
+        ATTEMPTS_GAPLESS.check(attempt == model.attempt + 1, || {
+            format!("attempt {attempt} of step {} follows attempt {}", step.0, model.attempt)
+        })?;
+        model.attempt = attempt;
+        model.acked = false;
+        model.tries += 1;
+        model.polling_since = None;
+        let tries = model.tries;
+        TRIES_BOUNDED.check(tries <= allowed, || {
+            format!("try {tries} of step {} where {allowed} are allowed", step.0)
+        })
+    }
+
+    /// Its turn has come: from the start, after a pause, or after a rest that is over.
+    fn must_be_startable(&self, step: StepIndex, at: Timestamp) -> Verdict {
+        match self.stage(step) {
+            Stage::Waiting => ORDER_OF_STEPS.check(self.started && self.may_start(step), || {
+                format!("step {} started out of turn", step.0)
+            }),
+            Stage::Ready => Ok(()),
+            Stage::Retrying { until } => NEVER_EARLY
+                .check(until.is_some_and(|until| until <= at), || {
+                    format!("step {} was tried again at {at}, due {until:?}", step.0)
+                }),
+            stage => {
+                Err(LIVE_LEASE_COUNTS
+                    .broken(format!("step {} started while it was {stage:?}", step.0)))
+            }
+        }
+    }
+
+    fn must_be_due(&self, step: StepIndex, at: Timestamp) -> Verdict {
+        match self.stage(step) {
+            Stage::Resting { until } | Stage::Leased { until, .. } => NEVER_EARLY
+                .check(until <= at, || {
+                    format!("step {} was asked again at {at}, due {until}", step.0)
+                }),
+            stage => {
+                Err(LIVE_LEASE_COUNTS.broken(format!("step {} polls while {stage:?}", step.0)))
+            }
+        }
+    }
+
+    fn must_be_free(&self) -> Verdict {
+        CANCEL_STARTS_NOTHING.check(!self.cancelled, || "an attempt began".to_owned())?;
+        PAUSE_STARTS_NOTHING.check(!self.paused, || "an attempt began".to_owned())
+    }
+
+    fn lease_of(&self, step: StepIndex) -> Result<(LeaseId, Timestamp), Violation> {
+        match self.stage(step) {
+            Stage::Leased { lease, until } => Ok((lease, until)),
+            stage => Err(LIVE_LEASE_COUNTS
+                .broken(format!("step {} was answered while it was {stage:?}", step.0))),
+        }
+    }
+
+    fn undone(&mut self, step: StepIndex) -> Verdict {
+        let sound = self.stage(step) == Stage::Failed
+            && !self.model(step).undone
+            && self.spec(step).on_failure.is_some()
+            && !self.cancelled;
+        UNDO_ONCE.check(sound, || format!("step {} was undone", step.0))?;
+        self.model_mut(step).undone = true;
+        Ok(())
+    }
+
+    fn failed(&mut self, step: StepIndex) {
+        self.rest_is_lost |= self.header.workflow.failure == FailureMode::CancelRest
+            && !self.spec(step).continue_on_failure;
+        self.set(step, Stage::Failed);
+    }
+
+    fn skipped(&mut self, step: StepIndex, reason: SkipReason) -> Verdict {
+        let by_person = reason == SkipReason::Operator;
+        let sound = if by_person {
+            self.operated == Some((step, OperationKind::Skip))
+        } else {
+            self.stage(step) == Stage::Waiting && self.never_starts(step)
+        };
+        ORDER_OF_STEPS.check(sound, || format!("step {} was skipped without reason", step.0))?;
+        self.set(step, Stage::Skipped { by_person });
+        Ok(())
+    }
+
+    pub(super) fn may_start(&self, step: StepIndex) -> bool {
+        let spec = self.spec(step);
+        spec.gate.as_ref().is_none_or(|gate| self.gates.contains(gate)) && self.before_passes(step)
+    }
+
+    /// Everything before the step lets it pass. Whoever was settled without ever having been tried
+    /// stands in nobody's way, but what stands before it still does.
+    fn before_passes(&self, step: StepIndex) -> bool {
+        self.spec(step).after.iter().all(|before| {
+            let untried = self.model(*before).attempt == 0;
+            self.lets_pass(*before)
+                && (!(untried && self.is_settled(*before)) || self.before_passes(*before))
+        })
+    }
+
+    fn never_starts(&self, step: StepIndex) -> bool {
+        self.spec(step).after.iter().any(|before| {
+            let untried = self.model(*before).attempt == 0;
+            (self.stage(*before).has_ended() && !self.lets_pass(*before))
+                || (untried && self.is_settled(*before) && self.never_starts(*before))
+        })
+    }
+
+    fn is_settled(&self, step: StepIndex) -> bool {
+        matches!(self.stage(step), Stage::Succeeded | Stage::Skipped { by_person: true })
+    }
+
+    fn lets_pass(&self, step: StepIndex) -> bool {
+        let failed_mildly =
+            self.stage(step) == Stage::Failed && self.spec(step).continue_on_failure;
+        self.is_settled(step) || failed_mildly
+    }
+
+    fn end(&mut self, status: RunStatus) -> Verdict {
+        let expected = if self.cancelled {
+            RunStatus::Cancelled
+        } else if self.indices().any(|step| self.fails_the_run(step)) {
+            RunStatus::Failed
+        } else {
+            RunStatus::Succeeded
+        };
+        OUTCOME_AS_MODELED.check(status == expected, || {
+            format!("the run ended as {}, not as {}", status.word(), expected.word())
+        })?;
+        self.ended = Some(status);
+        Ok(())
+    }
+
+    fn ended_exactly_when_all_steps_have(&self) -> Verdict {
+        let over = self.steps.iter().all(|step| step.stage.has_ended());
+        OUTCOME_AS_MODELED.check(over == self.ended.is_some(), || {
+            format!("the run is {:?} while its steps are {:?}", self.ended, self.stages())
+        })
+    }
+
+    fn fails_the_run(&self, step: StepIndex) -> bool {
+        self.stage(step) == Stage::Failed && !self.spec(step).continue_on_failure
+    }
+
+    pub(super) fn stages(&self) -> Vec<Stage> {
+        self.steps.iter().map(|step| step.stage).collect()
+    }
+
+    /// It waits for a person: it is paused, or everything left stands behind a closed gate.
+    pub(super) fn is_held(&self) -> bool {
+        let waits_for_gate =
+            |step: &StepModel| step.stage.has_ended() || step.stage == Stage::Waiting;
+        self.paused || self.steps.iter().all(waits_for_gate)
+    }
+
+    fn indices(&self) -> impl Iterator<Item = StepIndex> + use<> {
+        (0..self.steps.len()).map(StepIndex::at)
+    }
+
+    fn spec(&self, step: StepIndex) -> &StepSpec {
+        self.header.spec(step)
+    }
+
+    fn model(&self, step: StepIndex) -> &StepModel {
+        &self.steps[step.position()]
+    }
+
+    fn model_mut(&mut self, step: StepIndex) -> &mut StepModel {
+        &mut self.steps[step.position()]
+    }
+
+    fn stage(&self, step: StepIndex) -> Stage {
+        self.model(step).stage
+    }
+
+    fn set(&mut self, step: StepIndex, stage: Stage) {
+        self.model_mut(step).stage = stage;
+    }
+}

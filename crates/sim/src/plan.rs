@@ -1,0 +1,114 @@
+//! One seed, everything: how many jobs, of which workflows, how long, and what goes wrong how often.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::bugs::Bug;
+use crate::chance::Chance;
+use crate::faults::Kind;
+
+/// What a caller may fix; the seed determines the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// determines everything
+    pub seed: u64,
+    /// jobs instead of as many as the seed says
+    pub jobs: Option<usize>,
+    /// only these kinds of fault, of those that the seed switches on
+    pub kinds: Option<BTreeSet<Kind>>,
+    /// no more faults than this
+    pub faults_max: Option<u64>,
+    /// a planted bug
+    pub bug: Option<Bug>,
+    /// keep the log
+    pub trace: bool,
+}
+
+impl Options {
+    /// The world of a seed, as it is drawn.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        Self { seed, ..Self::default() }
+    }
+}
+
+/// A world before it begins.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// determines everything
+    pub seed: u64,
+    /// runs that clients start
+    pub jobs: usize,
+    /// workflows to choose from
+    pub workflows: usize,
+    /// how long things go wrong
+    pub chaos_ms: u64,
+    /// workers of each pool
+    pub workers: usize,
+    /// whose runs
+    pub tenants: Vec<String>,
+    /// open runs that a tenant may have
+    pub tenant_cap: Option<u32>,
+    /// how far an instance's clock may be off, either way
+    pub skew_max_ms: u64,
+    /// deliveries before the bus gives up
+    pub deliveries_max: u32,
+    /// messages of a pool that the bus keeps in memory
+    pub window: usize,
+    /// asks of one commit
+    pub group_max: usize,
+    /// committed runs kept in memory
+    pub cached_runs_max: usize,
+    /// some gates stay closed and some runs paused, even at the end
+    pub leaves_some_waiting: bool,
+    /// how often each kind strikes, in a thousand opportunities
+    pub rates: BTreeMap<Kind, u32>,
+    /// no more faults than this
+    pub faults_max: u64,
+    /// a planted bug
+    pub bug: Option<Bug>,
+}
+
+impl Plan {
+    /// Draws the world of a seed.
+    #[must_use]
+    pub fn draw(options: &Options) -> Self {
+        let seed = options.seed;
+        let chance = &mut Chance::of(seed, "plan");
+        let tenants = 1 + chance.index(3);
+        let jobs = usize::try_from(chance.between(2, 14)).unwrap_or(2);
+        Self {
+            seed,
+            jobs: options.jobs.unwrap_or(jobs),
+            workflows: 1 + chance.index(4),
+            chaos_ms: chance.between(5, 90) * 60_000,
+            workers: 1 + chance.index(3),
+            tenants: (0..tenants).map(|number| format!("tenant-{number}")).collect(),
+            tenant_cap: chance.permille(300).then(|| 2 + chance.index(4) as u32),
+            skew_max_ms: chance.between(1, 5) * 60_000,
+            deliveries_max: 2 + chance.index(6) as u32,
+            window: *chance.one_of(&[1, 2, 4, 100]),
+            group_max: *chance.one_of(&[1, 2, 8, 512]),
+            cached_runs_max: *chance.one_of(&[2, 4, 1000]),
+            leaves_some_waiting: chance.permille(300),
+            rates: rates(options, chance),
+            faults_max: options.faults_max.unwrap_or(u64::MAX),
+            bug: options.bug,
+        }
+    }
+}
+
+/// Each world switches on some kinds, at rates of its own: a world where everything goes wrong at
+/// once is as tame as one where nothing does.
+fn rates(options: &Options, chance: &mut Chance) -> BTreeMap<Kind, u32> {
+    let share = *chance.one_of(&[200, 500, 500, 800, 1000]);
+    let mut rates = BTreeMap::new();
+    for kind in Kind::ALL.iter().copied() {
+        let on = chance.permille(share);
+        let rate = u32::try_from(chance.between(10, u64::from(kind.rate_max()))).unwrap_or(10);
+        let wanted = options.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind));
+        if on && wanted {
+            rates.insert(kind, rate);
+        }
+    }
+    rates
+}

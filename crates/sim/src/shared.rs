@@ -1,0 +1,96 @@
+//! What everybody in a world shares.
+
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use stepwell_connectors::clock::Clock;
+use stepwell_core::entry::{Entry, Record};
+use stepwell_core::id::RunId;
+use stepwell_core::time::Timestamp;
+use stepwell_store::memory::MemoryStore;
+use tokio::sync::Notify;
+
+use crate::bugs::Bug;
+use crate::clock::{NOON_MS, VirtualClock};
+use crate::faults::{Faults, Kind};
+use crate::oracle::Oracle;
+use crate::plan::Plan;
+use crate::trace::Trace;
+
+/// What everybody in a world shares.
+pub struct Shared {
+    /// as it was drawn
+    pub plan: Plan,
+    /// the truth
+    pub clock: Arc<VirtualClock>,
+    /// what goes wrong
+    pub faults: Faults,
+    /// the log
+    pub trace: Trace,
+    /// what is stored, for all instances
+    pub memory: Arc<MemoryStore>,
+    /// an instance died where it stood
+    pub died: Notify,
+    oracle: Mutex<Oracle>,
+}
+
+impl Shared {
+    /// A world in which nothing has happened yet.
+    #[must_use]
+    pub fn new(plan: Plan, clock: Arc<VirtualClock>, trace: bool) -> Arc<Self> {
+        Arc::new(Self {
+            faults: Faults::new(plan.seed, &plan.rates, plan.faults_max),
+            oracle: Mutex::new(Oracle::new(plan.skew_max_ms)),
+            trace: Trace::new(trace),
+            memory: Arc::new(MemoryStore::new()),
+            died: Notify::new(),
+            plan,
+            clock,
+        })
+    }
+
+    /// Whoever watches.
+    pub fn oracle(&self) -> MutexGuard<'_, Oracle> {
+        self.oracle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The true time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.clock.now_ms())
+    }
+
+    /// Notes an event.
+    pub fn note(&self, who: impl Display, what: impl Display) {
+        self.trace.note(self.clock.now_ms() - NOON_MS, who, what);
+    }
+
+    /// Whether a fault strikes now; if so, it is noted.
+    pub fn strikes(&self, kind: Kind, who: impl Display) -> bool {
+        let strikes = self.faults.strikes(kind);
+        if strikes {
+            self.note(who, format_args!("! {}", kind.word()));
+        }
+        strikes
+    }
+
+    /// Notes what was decided.
+    pub fn note_records(&self, run: RunId, records: &[Record]) {
+        for record in records {
+            let words: Vec<&str> = record.entries.iter().map(Entry::word).collect();
+            self.note("history", format_args!("{run} v{} {}", record.version, words.join(" ")));
+        }
+    }
+
+    /// Whether this bug is planted.
+    #[must_use]
+    pub fn has(&self, bug: Bug) -> bool {
+        self.plan.bug == Some(bug)
+    }
+
+    /// The rest of the world may stop: a rule was broken, or the faults have ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.faults.have_ended() || self.oracle().violation().is_some()
+    }
+}

@@ -1,0 +1,336 @@
+//! The store as one instance reaches it: commits get lost, are written without a word, or take their
+//! time; reads fail; a dead instance reaches nothing, a paused one waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::run::Run;
+use stepwell_core::time::Timestamp;
+use stepwell_store::memory::MemoryStore;
+use stepwell_store::{
+    Answer, Create, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, Item,
+    KeyHash, KeyHolder, NewWorkflow, OutboxMessage, OutboxSettlement, Page, QueueKey, Queued,
+    Record, RunSummary, Settlement, StaleReport, Store, StoreError, StoredRun, Stub, TokenRecord,
+    Verdict, WorkflowDocument,
+};
+
+use crate::bugs::Bug;
+use crate::bus::SimBus;
+use crate::chance::Chance;
+use crate::faults::Kind;
+use crate::life::Life;
+use crate::oracle::{Committed, Observed, Probe, Touch, Touched};
+use crate::shared::Shared;
+
+/// More than any history of a world has.
+const ALL: usize = 100_000;
+
+/// The store as one instance reaches it.
+pub struct SimStore {
+    shared: Arc<Shared>,
+    life: Arc<Life>,
+    bus: Arc<SimBus>,
+    /// a planted bug: runs that were ever open, never counted down
+    opened: AtomicU32,
+}
+
+impl SimStore {
+    /// The way of one instance to the store.
+    #[must_use]
+    pub fn new(shared: Arc<Shared>, life: Arc<Life>, bus: Arc<SimBus>) -> Self {
+        Self { shared, life, bus, opened: AtomicU32::new(0) }
+    }
+
+    fn memory(&self) -> &MemoryStore {
+        &self.shared.memory
+    }
+
+    fn has(&self, bug: Bug) -> bool {
+        self.shared.has(bug)
+    }
+
+    /// Waits while the instance is paused; fails if it is dead, or the store is away.
+    async fn reach(&self, kind: Kind) -> Result<(), StoreError> {
+        self.life.pass().await;
+        if self.life.is_dead() {
+            return Err(away("the instance is dead"));
+        }
+        if self.shared.strikes(kind, &self.life) {
+            return Err(away("told to fail"));
+        }
+        Ok(())
+    }
+
+    /// A commit that is under way when its instance dies may still arrive, or not.
+    async fn travel(&self) -> Result<(), StoreError> {
+        if !self.shared.strikes(Kind::CommitSlow, &self.life) {
+            return Ok(());
+        }
+        let mut chance = Chance::of(self.shared.plan.seed, &format!("slow {}", self.shared.now()));
+        self.shared.clock.sleep_ms(chance.between(1, 20_000)).await;
+        self.life.pass().await;
+        if self.life.is_dead() && chance.permille(500) {
+            return Err(away("it was lost with its instance"));
+        }
+        Ok(())
+    }
+
+    /// The instance dies here and now, if it must: nothing after this line happens.
+    async fn die_of(&self, kind: Kind) {
+        if !self.life.is_dead() && self.shared.strikes(kind, &self.life) {
+            self.life.kill();
+            self.shared.died.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+
+    async fn write(&self, group: Group) -> Result<Vec<Verdict>, StoreError> {
+        let touched: Vec<Touched> = group.items.iter().map(touched).collect();
+        let epoch = group.epoch.0;
+        let (group, count) = self.spoiled(group).await;
+        let kept = group.items.len();
+        let mut verdicts = match self.memory().commit(group).await {
+            Ok(verdicts) => verdicts,
+            Err(error) => {
+                if matches!(error, StoreError::Fenced { .. }) {
+                    self.shared.note(&self.life, "fenced");
+                    self.shared.oracle().saw(Probe::FencedCommit);
+                }
+                return Err(error);
+            }
+        };
+        verdicts.resize(kept.max(count), Verdict::Done);
+        for verdict in &mut verdicts {
+            self.miscount(verdict);
+        }
+        self.tell(epoch, touched, &verdicts).await;
+        Ok(verdicts)
+    }
+
+    /// What is really written, if a bug is planted; and how many items the caller sent.
+    async fn spoiled(&self, mut group: Group) -> (Group, usize) {
+        let count = group.items.len();
+        let Some(bug) = self.shared.plan.bug else { return (group, count) };
+        if bug == Bug::PublishBeforeCommit {
+            self.bus.publish_ahead(&group).await;
+        }
+        let ids = group.items.iter().map(|item| touched(item).run).collect();
+        let stored = self.memory().load(ids).await.unwrap_or_default();
+        let newest = self.shared.oracle().newest_epoch();
+        {
+            let oracle = self.shared.oracle();
+            bug.spoil(&mut group, newest, |id| {
+                let workflow = Arc::clone(&oracle.header(id)?.workflow);
+                let stored = stored.iter().find(|stored| stored.header.id == id)?.clone();
+                Some(Run::clone(&stored.with_workflow(workflow)))
+            });
+        }
+        if bug == Bug::HalfGroup {
+            group.items.truncate(count.div_ceil(2));
+        }
+        (group, count)
+    }
+
+    /// A planted bug: the count of a tenant's open runs never goes down.
+    fn miscount(&self, verdict: &mut Verdict) {
+        if !self.has(Bug::CounterNotMoved) {
+            return;
+        }
+        match verdict {
+            Verdict::Done => drop(self.opened.fetch_add(1, Ordering::Relaxed)),
+            Verdict::TenantFull { open } => *open = self.opened.load(Ordering::Relaxed),
+            Verdict::Stale | Verdict::Duplicate(_) => {}
+        }
+    }
+
+    /// Reads the changed runs back, and tells the oracle.
+    async fn tell(&self, epoch: u64, touched: Vec<Touched>, verdicts: &[Verdict]) {
+        let mut observed = Vec::new();
+        for item in &touched {
+            for run in std::iter::once(item.run).chain(item.children.iter().map(|h| h.id)) {
+                if let Some(seen) = self.observe(run).await {
+                    observed.push((run, seen));
+                }
+            }
+        }
+        let items = touched.into_iter().zip(verdicts.iter().cloned()).collect();
+        let committed = Committed { epoch, at: self.shared.now(), items };
+        for (touched, verdict) in &committed.items {
+            let what = match &touched.touch {
+                Touch::Create { .. } => "create",
+                Touch::Advance { .. } => "advance",
+                Touch::Reschedule => "reschedule",
+                Touch::Audit => "audit",
+            };
+            let run = touched.run;
+            self.shared.note(&self.life, format_args!("{what} {run} {verdict:?}"));
+            if let Some((_, seen)) = observed.iter().find(|(id, _)| *id == run) {
+                self.shared.note_records(run, &seen.records);
+            }
+        }
+        self.shared.oracle().committed(&committed, |run| {
+            observed.iter().find(|(id, _)| *id == run).map(|(_, seen)| seen.clone())
+        });
+    }
+
+    async fn observe(&self, run: RunId) -> Option<Observed> {
+        let known = self.shared.oracle().known_version(run);
+        let stored = self.memory().load(vec![run]).await.ok()?.pop()?;
+        let records = self.memory().history(run, known, ALL).await.ok()?;
+        let stale_reports = self.memory().stale_reports(run).await.ok()?.len();
+        Some(Observed { stored, records, stale_reports })
+    }
+}
+
+fn away(reason: &str) -> StoreError {
+    StoreError::Unavailable { reason: reason.to_owned(), source: None }
+}
+
+fn touched(item: &Item) -> Touched {
+    match item {
+        Item::Create(create) => Touched {
+            run: create.run.id(),
+            touch: Touch::Create {
+                header: Arc::clone(&create.run.header),
+                key: create.key,
+                tenant_cap: create.tenant_cap,
+            },
+            children: children(&create.children),
+        },
+        Item::Advance(advance) => Touched {
+            run: advance.run.id(),
+            touch: Touch::Advance { version: advance.run.version },
+            children: children(&advance.children),
+        },
+        Item::Reschedule { run, .. } => {
+            Touched { run: *run, touch: Touch::Reschedule, children: Vec::new() }
+        }
+        Item::Audit(report) => {
+            Touched { run: report.run, touch: Touch::Audit, children: Vec::new() }
+        }
+    }
+}
+
+fn children(creates: &[Create]) -> Vec<Arc<stepwell_core::run::Header>> {
+    creates.iter().map(|create| Arc::clone(&create.run.header)).collect()
+}
+
+macro_rules! read {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $answer:ty;)*) => {
+        $(fn $name(&self, $($arg: $kind),*) -> Answer<'_, $answer> {
+            Box::pin(async move {
+                self.reach(Kind::ReadFailed).await?;
+                self.memory().$name($($arg),*).await
+            })
+        })*
+    };
+}
+
+impl Store for SimStore {
+    fn kind(&self) -> &'static str {
+        "simulated"
+    }
+
+    fn open_epoch(&self, instance: &str) -> Answer<'_, Epoch> {
+        let instance = instance.to_owned();
+        Box::pin(async move {
+            self.reach(Kind::OpenFailed).await?;
+            let epoch = self.memory().open_epoch(&instance).await?;
+            self.shared.note(&self.life, format_args!("opened epoch {}", epoch.0));
+            self.shared.oracle().opened(epoch.0);
+            Ok(epoch)
+        })
+    }
+
+    fn commit(&self, group: Group) -> Answer<'_, Vec<Verdict>> {
+        Box::pin(async move {
+            let items = group.items.len();
+            if let Err(error) = self.reach(Kind::CommitLost).await {
+                let told_done = self.has(Bug::AnswerBeforeCommit) && !self.life.is_dead();
+                return if told_done { Ok(vec![Verdict::Done; items]) } else { Err(error) };
+            }
+            if items > 1 && self.shared.strikes(Kind::CommitBroken, &self.life) {
+                self.shared.oracle().saw(Probe::GroupTakenApart);
+                return Err(StoreError::Broken {
+                    reason: "told to break".to_owned(),
+                    source: None,
+                });
+            }
+            self.travel().await?;
+            self.die_of(Kind::CrashBeforeCommit).await;
+            let verdicts = self.write(group).await?;
+            self.die_of(Kind::CrashAfterCommit).await;
+            if self.shared.strikes(Kind::CommitUnknown, &self.life) {
+                return Err(away("the answer was lost"));
+            }
+            Ok(verdicts)
+        })
+    }
+
+    fn due(&self, now: Timestamp, limit: usize) -> Answer<'_, Due> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            if self.has(Bug::ForgetTimers) && !self.life.is_first() {
+                return Ok(Due::default());
+            }
+            self.memory().due(now, limit).await
+        })
+    }
+
+    fn queued(
+        &self,
+        pool: String,
+        after: Option<QueueKey>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Queued>> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            if self.has(Bug::DropOutbox) {
+                return Ok(Vec::new());
+            }
+            self.memory().queued(pool, after, limit).await
+        })
+    }
+
+    fn runs(&self, mut filter: Filter, page: Page) -> Answer<'_, Vec<RunSummary>> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            if self.has(Bug::TenantFilterMissing) {
+                filter.tenant = None;
+            }
+            self.memory().runs(filter, page).await
+        })
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        // The store outlives its instances.
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    read! {
+        load(runs: Vec<RunId>) -> Vec<StoredRun>;
+        queued_pools() -> Vec<String>;
+        publish_workflow(document: NewWorkflow) -> WorkflowDocument;
+        workflow(name: String, version: Option<u32>) -> Option<WorkflowDocument>;
+        protocol(request_type: String) -> Option<WorkflowDocument>;
+        workflows() -> Vec<WorkflowDocument>;
+        by_key(tenant: Tenant, hash: KeyHash) -> Option<KeyHolder>;
+        history(run: RunId, after_version: u64, limit: usize) -> Vec<Record>;
+        stale_reports(run: RunId) -> Vec<StaleReport>;
+        compensations(run: RunId) -> Vec<RunSummary>;
+        dead_letters(filter: DeadLetterFilter) -> Vec<DeadLetter>;
+        settle_dead_letter(id: i64, settlement: Settlement) -> bool;
+        outbox(now: Timestamp, limit: usize) -> Vec<OutboxMessage>;
+        settle_outbox(settlements: Vec<OutboxSettlement>) -> ();
+        create_token(token: TokenRecord) -> ();
+        token(id: String) -> Option<TokenRecord>;
+        tokens() -> Vec<TokenRecord>;
+        revoke_token(id: String, at: Timestamp) -> bool;
+        secret(name: String, fresh: Vec<u8>) -> Vec<u8>;
+        sweep(now: Timestamp, limit: usize) -> usize;
+        stub(run: RunId) -> Option<Stub>;
+        figures() -> Figures;
+        probe() -> ();
+    }
+}

@@ -1,0 +1,215 @@
+//! One world, from its first moment to its last: a time of trouble, then a time of quiet in which
+//! everything must come to its end.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Once};
+
+use stepwell_connectors::clock::Clock;
+use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::run::RunStatus;
+use stepwell_core::time::Timestamp;
+use stepwell_store::{DeadLetterFilter, Filter, Page, Store};
+
+use crate::clients::Client;
+use crate::clock::{NOON_MS, VirtualClock};
+use crate::door::Door;
+use crate::faults::Kind;
+use crate::instances::Instances;
+use crate::operators::Operators;
+use crate::oracle::rules::WHOLE_DECISIONS;
+use crate::oracle::{Arrows, Probe, Violation};
+use crate::plan::{Options, Plan};
+use crate::shared::Shared;
+use crate::workers::Worker;
+use crate::workload::POOLS;
+
+/// How long the quiet may last: longer than every wait of a drawn workflow, one after the other.
+const QUIET_MAX_MS: u64 = 6 * 3_600_000;
+
+/// How often the world is looked at.
+const GLANCE_MS: u64 = 10_000;
+
+/// What came of a world.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// the rule that was broken
+    pub violation: Option<Violation>,
+    /// how long it lasted, in its own time
+    pub simulated_ms: u64,
+    /// events in its log
+    pub events: u64,
+    /// groups that were written
+    pub commits: u64,
+    /// runs that were created
+    pub runs: usize,
+    /// how often a rule was asked
+    pub checks: u64,
+    /// faults by kind
+    pub faults: BTreeMap<Kind, u64>,
+    /// arrows taken
+    pub arrows: Arrows,
+    /// rare places reached
+    pub probes: BTreeMap<Probe, u64>,
+    /// differs when anything happened differently
+    pub hash: u64,
+    /// the log, if it was kept
+    pub trace: Vec<String>,
+}
+
+/// Lives through the world of a seed.
+///
+/// # Panics
+/// When no runtime can be built.
+#[must_use]
+pub fn run(options: &Options) -> Outcome {
+    listen_for_panics();
+    let clock = VirtualClock::new();
+    let sleeping = Arc::clone(&clock);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        // Only when nobody has anything to do does time pass.
+        .on_thread_park(move || sleeping.advance())
+        .build()
+        .expect("a runtime without drivers can be built");
+    let shared = Shared::new(Plan::draw(options), clock, options.trace);
+    runtime.block_on(live(&shared));
+    for message in PANICS.with_borrow_mut(std::mem::take) {
+        shared.oracle().panicked(&message);
+    }
+    drop(runtime);
+    outcome(&shared)
+}
+
+fn outcome(shared: &Shared) -> Outcome {
+    let oracle = shared.oracle();
+    let simulated_ms = u64::try_from(shared.clock.now_ms() - NOON_MS).unwrap_or(0);
+    Outcome {
+        violation: oracle.violation().cloned(),
+        simulated_ms,
+        events: shared.trace.events(),
+        commits: oracle.commits(),
+        runs: oracle.run_ids().len(),
+        checks: oracle.checks,
+        faults: shared.faults.counts(),
+        arrows: oracle.arrows.clone(),
+        probes: oracle.probes.clone(),
+        hash: shared.trace.hash(),
+        trace: shared.trace.lines(),
+    }
+}
+
+async fn live(shared: &Arc<Shared>) {
+    let door = Door::new(Arc::clone(shared));
+    let mut instances = Instances::new(Arc::clone(shared), Arc::clone(&door));
+    instances.start().await;
+    let mut operators = Operators::new(Arc::clone(shared), Arc::clone(&door));
+    operators.prepare().await;
+    let mut quiet_operators = Operators::new(Arc::clone(shared), Arc::clone(&door));
+    for number in 0..shared.plan.jobs {
+        let client = Client { shared: Arc::clone(shared), door: Arc::clone(&door), number };
+        tokio::spawn(client.run());
+    }
+    for number in 0..POOLS.len() * shared.plan.workers {
+        let pool = POOLS[number % POOLS.len()];
+        let (name, number) = (format!("{pool}-{number}"), number as u64);
+        let (shared, door) = (Arc::clone(shared), Arc::clone(&door));
+        tokio::spawn(Worker { shared, door, pool, name, number }.work());
+    }
+    tokio::spawn(operators.interfere());
+    let troubled = tokio::spawn(instances.trouble());
+    wait(shared, shared.plan.chaos_ms, || false).await;
+    shared.faults.end();
+    shared.note("world", "faults end");
+    let Ok(mut instances) = troubled.await else { return };
+    door.kill_all();
+    instances.start().await;
+    shared.oracle().quiet_from(shared.now());
+    quiet(shared, &door, &mut quiet_operators).await;
+}
+
+/// Waits so long, or until something is true, or a rule is broken.
+async fn wait(shared: &Shared, millis: u64, until: impl Fn() -> bool) {
+    let end_ms = shared.clock.now_ms().saturating_add_unsigned(millis);
+    while shared.clock.now_ms() < end_ms && !until() && shared.oracle().violation().is_none() {
+        shared.clock.sleep_ms(GLANCE_MS).await;
+    }
+}
+
+async fn quiet(shared: &Arc<Shared>, door: &Door, operators: &mut Operators) {
+    let end_ms = shared.clock.now_ms().saturating_add_unsigned(QUIET_MAX_MS);
+    while shared.clock.now_ms() < end_ms {
+        operators.release().await;
+        wait(shared, 60_000, || false).await;
+        if shared.oracle().unfinished().is_empty() || shared.oracle().violation().is_some() {
+            break;
+        }
+    }
+    shared.oracle().all_have_ended();
+    // Attempts of paused runs may still be with workers.
+    wait(shared, 20 * 60_000, || false).await;
+    if let Some(instance) = door.newest()
+        && let Ok(depths) = instance.engine.bus().depth().await
+    {
+        shared.oracle().bus_is_empty(&depths);
+    }
+    look_over_everything(shared).await;
+}
+
+/// The last look: at everything that was promised, listed, counted and given up.
+async fn look_over_everything(shared: &Shared) {
+    let promises = shared.oracle().promises();
+    for promise in promises {
+        let stored = shared.memory.load(vec![promise.run]).await.unwrap_or_default().pop();
+        shared.oracle().kept(&promise, stored.as_ref());
+    }
+    for tenant in &shared.plan.tenants {
+        let tenant = Tenant::new(tenant);
+        let filter = Filter { tenant: Some(tenant.clone()), ..Filter::default() };
+        let page = Page { before: None, limit: usize::MAX };
+        let listed = shared.memory.runs(filter, page).await.unwrap_or_default();
+        shared.oracle().listed(&tenant, &listed);
+    }
+    if let Ok(figures) = shared.memory.figures().await {
+        shared.oracle().figured(figures.runs_open);
+    }
+    let far = Timestamp::from_millis(i64::MAX);
+    if let Ok(due) = shared.memory.due(far, usize::MAX).await {
+        shared.oracle().found_by_moment(far, &due.runs);
+    }
+    let runs = shared.oracle().run_ids();
+    for run in runs {
+        failed_has_dead_letter(shared, run).await;
+        let reports = shared.memory.stale_reports(run).await.unwrap_or_default();
+        shared.oracle().recorded(run, reports.len());
+    }
+}
+
+async fn failed_has_dead_letter(shared: &Shared, run: RunId) {
+    let failed = {
+        let oracle = shared.oracle();
+        oracle.run(run).is_some_and(|run| run.status == RunStatus::Failed)
+    };
+    let filter = DeadLetterFilter { run: Some(run), with_settled: true, ..Default::default() };
+    let letters = shared.memory.dead_letters(filter).await.unwrap_or_default();
+    let verdict = WHOLE_DECISIONS.check(failed == (letters.len() == 1), || {
+        format!("run {run} has {} dead letters", letters.len())
+    });
+    shared.oracle().judge(verdict);
+}
+
+thread_local! {
+    /// What panicked on this thread; a world has its thread to itself.
+    static PANICS: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The engine survives a panic in a task or a decision; a world must not overlook it.
+fn listen_for_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            PANICS.with_borrow_mut(|panics| panics.push(panic.to_string()));
+            usual(panic);
+        }));
+    });
+}
