@@ -92,13 +92,13 @@ impl Journal {
         assert_eq!(counted, None, "a report counted twice: {report:?}");
     }
 
-    /// Takes the reports that were held back and belong to an earlier lease of the same step.
+    /// Takes the reports that were held back for an earlier attempt of the same step, or under
+    /// another lease of the same attempt.
     pub(super) fn take_outdated(&self, newer: &Attempt) -> Vec<Report> {
         let is_outdated = |report: &mut Report| {
-            let older = &report.attempt;
-            older.job_id == newer.job_id
-                && older.step_id == newer.step_id
-                && older.lease_id != newer.lease_id
+            let held = &report.attempt;
+            let is_same_step = held.job_id == newer.job_id && held.step_id == newer.step_id;
+            is_same_step && held.lease_id != newer.lease_id && held.attempt_no <= newer.attempt_no
         };
         self.book().late.extract_if(.., is_outdated).collect()
     }

@@ -155,7 +155,9 @@ impl Storm {
         for job in jobs {
             // The stream of its events ends with the job: no need to ask again and again.
             let events = self.world.get(&format!("/v1/jobs/{job}/events")).send().await;
-            events.expect("the server is up").bytes().await.expect("the stream ends by itself");
+            let events = events.expect("the server is up");
+            assert_eq!(events.status(), 200, "the job {job} was accepted");
+            events.bytes().await.expect("the stream ends by itself");
         }
     }
 
