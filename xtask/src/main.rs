@@ -7,6 +7,7 @@ mod diagram;
 mod functions;
 mod fuzz;
 mod requirement;
+mod sim;
 mod source;
 mod test;
 mod tidy;
@@ -29,6 +30,7 @@ Tasks:
   tidy                check the house rules of STYLE.md
   diagram [--check]   draw docs/state-machine.md from the table of arrows, or check that it is current
   fuzz [--seconds N]  feed every reader with what a fuzzer comes up with, N seconds each
+  sim [options]       run the real engine in seeded worlds of faults; one minute without options
   help                print this text
 ";
 
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(rest),
         "diagram" => diagram::run(rest),
         "fuzz" => fuzz::run(rest),
+        "sim" => sim::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -6,7 +6,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Outcome, diagram, only, tidy, trace, tree};
+use crate::{Outcome, diagram, only, sim, tidy, trace, tree};
 
 /// One thing that must hold.
 struct Step {
@@ -41,6 +41,7 @@ fn steps() -> Vec<Step> {
         quick("browser", browser),
         quick("tests", || cargo(&["test", "--workspace"])),
         slow("release build", || cargo(&["build", "--release", "--package", "stepwell"])),
+        slow("simulator", || sim::run(&worlds()).map(|()| Done::Passed)),
         quick("trace", || trace::run(&traced()).map(|()| Done::Passed)),
     ]
 }
@@ -49,6 +50,11 @@ fn steps() -> Vec<Step> {
 /// (D-056 to D-060) come later still.
 fn traced() -> Vec<String> {
     ["--require", "D", "--except", "D-005", "--except", "D-056..D-060"].map(str::to_owned).to_vec()
+}
+
+/// A fixed number of worlds, each from its own seed: as good as a minute on a slow machine.
+fn worlds() -> Vec<String> {
+    ["--seed", "1", "--worlds", "1500"].map(str::to_owned).to_vec()
 }
 
 /// Runs every step; with `--quick`, all but the slow ones.

@@ -50,12 +50,8 @@ impl SimBus {
     }
 
     async fn reach(&self, kind: Kind) -> Result<(), Unavailable> {
-        self.life.pass().await;
-        if self.life.is_dead() {
-            return Err(Unavailable("the instance is dead".into()));
-        }
-        if self.strikes(kind) {
-            return Err(Unavailable("told to fail".into()));
+        if self.shared.is_out_of_reach(&self.life, Kind::BusAway, kind).await {
+            return Err(Unavailable("out of reach".into()));
         }
         Ok(())
     }
@@ -122,11 +118,8 @@ impl SimBus {
         }
     }
 
-    async fn deliver(&self, mut ask: Receive<'_>) -> Result<Vec<Delivery>, Unavailable> {
+    async fn deliver(&self, ask: Receive<'_>) -> Result<Vec<Delivery>, Unavailable> {
         self.reach(Kind::ReceiveFailed).await?;
-        if self.strikes(Kind::EarlyExpiry) {
-            ask.visibility = SHORT;
-        }
         let mut deliveries = self.inner.receive(ask).await?;
         self.life.pass().await;
         if deliveries.is_empty() {
@@ -134,6 +127,11 @@ impl SimBus {
         }
         if deliveries.iter().any(|delivery| delivery.deliveries > 1) {
             self.shared.oracle().saw(Probe::SecondDirective);
+        }
+        if self.strikes(Kind::EarlyExpiry) {
+            for delivery in &deliveries {
+                self.inner.extend(delivery.tag, SHORT).await?;
+            }
         }
         if self.strikes(Kind::DeliveryLost) {
             return Ok(Vec::new());

@@ -45,6 +45,10 @@ kinds! {
     ReadFailed = "read-failed",
     /// the store cannot be taken over yet
     OpenFailed = "open-failed",
+    /// the store is away for up to a minute
+    StoreAway = "store-away",
+    /// the bus is away for up to a minute
+    BusAway = "bus-away",
     /// the bus accepts a message and forgets it
     PublishLost = "publish-lost",
     /// the bus is away when a message is published
@@ -140,6 +144,7 @@ impl Kind {
     pub(crate) fn rate_max(self) -> u32 {
         match self {
             Self::CrashBeforeCommit | Self::CrashAfterCommit => 30,
+            Self::StoreAway | Self::BusAway => 20,
             Self::CommitBroken | Self::OperatorResume | Self::Poison => 60,
             Self::CommitLost | Self::CommitUnknown | Self::CommitSlow | Self::ReadFailed => 120,
             Self::ExhaustedFailed | Self::NewVersion | Self::OperatorCancel => 150,

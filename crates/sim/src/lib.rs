@@ -5,6 +5,7 @@
 //! and the people at its [`door`]. [`oracle`] watches, [`faults`] names what goes wrong, [`bugs`]
 //! proves that a mistake would be found.
 
+pub mod args;
 pub mod bugs;
 pub mod bus;
 pub mod chance;
@@ -14,10 +15,14 @@ pub mod door;
 pub mod faults;
 pub mod instances;
 pub mod life;
+pub mod lives;
 pub mod operators;
 pub mod oracle;
 pub mod plan;
+pub mod report;
+pub mod runner;
 pub mod shared;
+pub mod shrink;
 pub mod store;
 pub mod trace;
 pub mod workers;

@@ -1,9 +1,12 @@
 //! Whether an instance lives, stands still, or is dead.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
+
+use crate::faults::Kind;
 
 /// The state that the seams of one instance ask for.
 #[derive(Debug)]
@@ -13,6 +16,11 @@ pub struct Life {
     paused: AtomicBool,
     /// wakes in the order of arrival; a watch channel would wake in an order that no seed determines
     goes_on: Notify,
+    /// until when the store, or the bus, cannot be reached
+    store_away_until_ms: AtomicI64,
+    bus_away_until_ms: AtomicI64,
+    /// the moment of the last refusal, and how many there were at that moment
+    refused: Mutex<(i64, u32)>,
 }
 
 impl Life {
@@ -20,7 +28,28 @@ impl Life {
     #[must_use]
     pub fn new(number: u32) -> Self {
         let (dead, paused) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { number, dead, paused, goes_on: Notify::new() }
+        Self {
+            number,
+            dead,
+            paused,
+            goes_on: Notify::new(),
+            store_away_until_ms: AtomicI64::new(0),
+            bus_away_until_ms: AtomicI64::new(0),
+            refused: Mutex::default(),
+        }
+    }
+
+    /// Until when the store, or else the bus, cannot be reached.
+    #[must_use]
+    pub fn outage(&self, of: Kind) -> &AtomicI64 {
+        if of == Kind::StoreAway { &self.store_away_until_ms } else { &self.bus_away_until_ms }
+    }
+
+    /// It was refused something at this moment; answers how often at this very moment.
+    pub fn note_refusal(&self, now_ms: i64) -> u32 {
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        *refused = if refused.0 == now_ms { (now_ms, refused.1 + 1) } else { (now_ms, 1) };
+        refused.1
     }
 
     /// It is the first instance of its world.

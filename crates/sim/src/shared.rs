@@ -1,6 +1,7 @@
 //! What everybody in a world shares.
 
 use std::fmt::Display;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stepwell_connectors::clock::Clock;
@@ -13,9 +14,14 @@ use tokio::sync::Notify;
 use crate::bugs::Bug;
 use crate::clock::{NOON_MS, VirtualClock};
 use crate::faults::{Faults, Kind};
+use crate::life::Life;
 use crate::oracle::Oracle;
+use crate::oracle::rules::NO_SPIN;
 use crate::plan::Plan;
 use crate::trace::Trace;
+
+/// More than all tasks of an instance and all its callers ask at one moment.
+const REFUSALS_MAX: u32 = 1_000;
 
 /// What everybody in a world shares.
 pub struct Shared {
@@ -79,6 +85,34 @@ impl Shared {
         for record in records {
             let words: Vec<&str> = record.entries.iter().map(Entry::word).collect();
             self.note("history", format_args!("{run} v{} {}", record.version, words.join(" ")));
+        }
+    }
+
+    /// Waits while an instance stands still, then says whether what it asks is out of its reach:
+    /// because it is dead, because of an outage, or because this one call fails.
+    pub async fn is_out_of_reach(&self, life: &Life, outage: Kind, failure: Kind) -> bool {
+        life.pass().await;
+        let now_ms = self.clock.now_ms();
+        let until_ms = life.outage(outage);
+        let mut away = now_ms < until_ms.load(Ordering::SeqCst) && !self.faults.have_ended();
+        if !away && !life.is_dead() && self.strikes(outage, life) {
+            until_ms.store(now_ms + 1_000 + now_ms % 59_000, Ordering::SeqCst);
+            away = true;
+        }
+        if life.is_dead() || away {
+            self.refuse(life).await;
+            return true;
+        }
+        self.strikes(failure, life)
+    }
+
+    /// An instance was refused something. Whoever asks again at once, over and over, waits for ever:
+    /// that ends the world instead of hanging it.
+    async fn refuse(&self, life: &Life) {
+        if life.note_refusal(self.clock.now_ms()) > REFUSALS_MAX {
+            let detail = format!("{life} was refused {REFUSALS_MAX} times at one moment");
+            self.oracle().judge(Err(NO_SPIN.broken(detail)));
+            std::future::pending::<()>().await;
         }
     }
 

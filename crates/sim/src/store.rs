@@ -52,12 +52,8 @@ impl SimStore {
 
     /// Waits while the instance is paused; fails if it is dead, or the store is away.
     async fn reach(&self, kind: Kind) -> Result<(), StoreError> {
-        self.life.pass().await;
-        if self.life.is_dead() {
-            return Err(away("the instance is dead"));
-        }
-        if self.shared.strikes(kind, &self.life) {
-            return Err(away("told to fail"));
+        if self.shared.is_out_of_reach(&self.life, Kind::StoreAway, kind).await {
+            return Err(away("out of reach"));
         }
         Ok(())
     }

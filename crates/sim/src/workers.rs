@@ -49,7 +49,7 @@ impl Worker {
             if taken.is_empty() {
                 // Whoever is told nothing at once must not ask again at once. Each rests a little
                 // differently, because an engine that stops wakes its callers in no certain order.
-                worker.shared.clock.sleep_ms(250 + worker.number).await;
+                worker.shared.clock.sleep_ms(2_000 + worker.number).await;
             }
             for taken in taken {
                 let attempt = Attempt {

@@ -7,7 +7,7 @@
 
 mod coverage;
 mod made;
-mod model;
+pub(crate) mod model;
 mod promises;
 mod quiet;
 pub mod rules;

@@ -14,6 +14,8 @@ use stepwell_core::run::{Header, RunStatus};
 use stepwell_core::step::SkipReason;
 use stepwell_core::time::Timestamp;
 
+mod order;
+
 use super::made::Made;
 use super::rules::{
     ATTEMPTS_GAPLESS, CANCEL_STARTS_NOTHING, LIVE_LEASE_COUNTS, MOMENTS_IN_RANGE, NEVER_EARLY,
@@ -22,17 +24,17 @@ use super::rules::{
 };
 
 /// Whether a fact is possible.
-pub(super) type Verdict = Result<(), Violation>;
+pub(crate) type Verdict = Result<(), Violation>;
 
 /// A run as its history tells it.
 #[derive(Clone, Debug)]
-pub(super) struct Model {
-    pub(super) header: Arc<Header>,
-    pub(super) steps: Vec<StepModel>,
-    pub(super) ended: Option<RunStatus>,
-    pub(super) paused: bool,
-    pub(super) cancelled: bool,
-    pub(super) last_at: Option<Timestamp>,
+pub(crate) struct Model {
+    pub(crate) header: Arc<Header>,
+    pub(crate) steps: Vec<StepModel>,
+    pub(crate) ended: Option<RunStatus>,
+    pub(crate) paused: bool,
+    pub(crate) cancelled: bool,
+    pub(crate) last_at: Option<Timestamp>,
     started: bool,
     /// a step failed for good in a workflow that then cancels the rest
     rest_is_lost: bool,
@@ -45,11 +47,11 @@ pub(super) struct Model {
 
 /// A step as its history tells it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct StepModel {
-    pub(super) stage: Stage,
-    pub(super) attempt: u32,
+pub(crate) struct StepModel {
+    pub(crate) stage: Stage,
+    pub(crate) attempt: u32,
     /// a worker said that it has the newest attempt
-    pub(super) acked: bool,
+    pub(crate) acked: bool,
     tries: u32,
     polling_since: Option<Timestamp>,
     undone: bool,
@@ -57,7 +59,7 @@ pub(super) struct StepModel {
 
 /// Where a step stands, in fewer words than the kernel has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(crate) enum Stage {
     #[default]
     Waiting,
     Ready,
@@ -83,13 +85,13 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    pub(super) fn has_ended(self) -> bool {
+    pub(crate) fn has_ended(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled | Self::Skipped { .. })
     }
 }
 
 impl Model {
-    pub(super) fn new(header: Arc<Header>) -> Self {
+    pub(crate) fn new(header: Arc<Header>) -> Self {
         let steps = vec![StepModel::default(); header.specs().len()];
         Self {
             header,
@@ -108,7 +110,7 @@ impl Model {
     }
 
     /// Reads one record of the history.
-    pub(super) fn read(&mut self, record: &Record, made: &Made) -> Verdict {
+    pub(crate) fn read(&mut self, record: &Record, made: &Made) -> Verdict {
         MOMENTS_IN_RANGE.check(self.last_at.is_none_or(|last| last <= record.at), || {
             format!("version {} is dated before the one it follows", record.version)
         })?;
@@ -401,71 +403,12 @@ impl Model {
         Ok(())
     }
 
-    pub(super) fn may_start(&self, step: StepIndex) -> bool {
-        let spec = self.spec(step);
-        spec.gate.as_ref().is_none_or(|gate| self.gates.contains(gate)) && self.before_passes(step)
-    }
-
-    /// Everything before the step lets it pass. Whoever was settled without ever having been tried
-    /// stands in nobody's way, but what stands before it still does.
-    fn before_passes(&self, step: StepIndex) -> bool {
-        self.spec(step).after.iter().all(|before| {
-            let untried = self.model(*before).attempt == 0;
-            self.lets_pass(*before)
-                && (!(untried && self.is_settled(*before)) || self.before_passes(*before))
-        })
-    }
-
-    fn never_starts(&self, step: StepIndex) -> bool {
-        self.spec(step).after.iter().any(|before| {
-            let untried = self.model(*before).attempt == 0;
-            (self.stage(*before).has_ended() && !self.lets_pass(*before))
-                || (untried && self.is_settled(*before) && self.never_starts(*before))
-        })
-    }
-
-    fn is_settled(&self, step: StepIndex) -> bool {
-        matches!(self.stage(step), Stage::Succeeded | Stage::Skipped { by_person: true })
-    }
-
-    fn lets_pass(&self, step: StepIndex) -> bool {
-        let failed_mildly =
-            self.stage(step) == Stage::Failed && self.spec(step).continue_on_failure;
-        self.is_settled(step) || failed_mildly
-    }
-
-    fn end(&mut self, status: RunStatus) -> Verdict {
-        let expected = if self.cancelled {
-            RunStatus::Cancelled
-        } else if self.indices().any(|step| self.fails_the_run(step)) {
-            RunStatus::Failed
-        } else {
-            RunStatus::Succeeded
-        };
-        OUTCOME_AS_MODELED.check(status == expected, || {
-            format!("the run ended as {}, not as {}", status.word(), expected.word())
-        })?;
-        self.ended = Some(status);
-        Ok(())
-    }
-
-    fn ended_exactly_when_all_steps_have(&self) -> Verdict {
-        let over = self.steps.iter().all(|step| step.stage.has_ended());
-        OUTCOME_AS_MODELED.check(over == self.ended.is_some(), || {
-            format!("the run is {:?} while its steps are {:?}", self.ended, self.stages())
-        })
-    }
-
-    fn fails_the_run(&self, step: StepIndex) -> bool {
-        self.stage(step) == Stage::Failed && !self.spec(step).continue_on_failure
-    }
-
-    pub(super) fn stages(&self) -> Vec<Stage> {
+    pub(crate) fn stages(&self) -> Vec<Stage> {
         self.steps.iter().map(|step| step.stage).collect()
     }
 
     /// It waits for a person: it is paused, or everything left stands behind a closed gate.
-    pub(super) fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         let waits_for_gate =
             |step: &StepModel| step.stage.has_ended() || step.stage == Stage::Waiting;
         self.paused || self.steps.iter().all(waits_for_gate)
