@@ -19,8 +19,8 @@ pub struct Life {
     /// until when the store, or the bus, cannot be reached
     store_away_until_ms: AtomicI64,
     bus_away_until_ms: AtomicI64,
-    /// the moment of the last refusal, and how many there were at that moment
-    refused: Mutex<(i64, u32)>,
+    /// the moment of the last call, and how many there were at that moment
+    calls: Mutex<(i64, u32)>,
 }
 
 impl Life {
@@ -35,7 +35,7 @@ impl Life {
             goes_on: Notify::new(),
             store_away_until_ms: AtomicI64::new(0),
             bus_away_until_ms: AtomicI64::new(0),
-            refused: Mutex::default(),
+            calls: Mutex::default(),
         }
     }
 
@@ -45,11 +45,11 @@ impl Life {
         if of == Kind::StoreAway { &self.store_away_until_ms } else { &self.bus_away_until_ms }
     }
 
-    /// It was refused something at this moment; answers how often at this very moment.
-    pub fn note_refusal(&self, now_ms: i64) -> u32 {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        *refused = if refused.0 == now_ms { (now_ms, refused.1 + 1) } else { (now_ms, 1) };
-        refused.1
+    /// It asks something at this moment; answers how often it did at this very moment.
+    pub fn note_call(&self, now_ms: i64) -> u32 {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        *calls = if calls.0 == now_ms { (now_ms, calls.1 + 1) } else { (now_ms, 1) };
+        calls.1
     }
 
     /// It is the first instance of its world.

@@ -21,7 +21,7 @@ use crate::plan::Plan;
 use crate::trace::Trace;
 
 /// More than all tasks of an instance and all its callers ask at one moment.
-const REFUSALS_MAX: u32 = 1_000;
+const CALLS_MAX: u32 = 5_000;
 
 /// What everybody in a world shares.
 pub struct Shared {
@@ -92,6 +92,7 @@ impl Shared {
     /// because it is dead, because of an outage, or because this one call fails.
     pub async fn is_out_of_reach(&self, life: &Life, outage: Kind, failure: Kind) -> bool {
         life.pass().await;
+        self.keep_pace(life).await;
         let now_ms = self.clock.now_ms();
         let until_ms = life.outage(outage);
         let mut away = now_ms < until_ms.load(Ordering::SeqCst) && !self.faults.have_ended();
@@ -99,19 +100,18 @@ impl Shared {
             until_ms.store(now_ms + 1_000 + now_ms % 59_000, Ordering::SeqCst);
             away = true;
         }
-        if life.is_dead() || away {
-            self.refuse(life).await;
-            return true;
-        }
-        self.strikes(failure, life)
+        life.is_dead() || away || self.strikes(failure, life)
     }
 
-    /// An instance was refused something. Whoever asks again at once, over and over, waits for ever:
-    /// that ends the world instead of hanging it.
-    async fn refuse(&self, life: &Life) {
-        if life.note_refusal(self.clock.now_ms()) > REFUSALS_MAX {
-            let detail = format!("{life} was refused {REFUSALS_MAX} times at one moment");
+    /// Whoever asks again and again at one moment waits for ever, and so does everybody once a rule is
+    /// broken: that ends a world which would otherwise never let time pass.
+    async fn keep_pace(&self, life: &Life) {
+        if life.note_call(self.clock.now_ms()) > CALLS_MAX {
+            let detail = format!("{life} asked {CALLS_MAX} times at one moment");
             self.oracle().judge(Err(NO_SPIN.broken(detail)));
+        }
+        let broken = self.oracle().violation().is_some();
+        if broken {
             std::future::pending::<()>().await;
         }
     }

@@ -27,7 +27,7 @@ use crate::workload::POOLS;
 /// How long the quiet may last: longer than every wait of a drawn workflow, one after the other.
 const QUIET_MAX_MS: u64 = 6 * 3_600_000;
 
-/// How often the world is looked at.
+/// How often somebody looks whether a rule was broken.
 const GLANCE_MS: u64 = 10_000;
 
 /// What came of a world.
@@ -72,7 +72,13 @@ pub fn run(options: &Options) -> Outcome {
         .build()
         .expect("a runtime without drivers can be built");
     let shared = Shared::new(Plan::draw(options), clock, options.trace);
-    runtime.block_on(live(&shared));
+    runtime.block_on(async {
+        tokio::select! {
+            biased;
+            () = broken(&shared) => {}
+            () = live(&shared) => {}
+        }
+    });
     for message in PANICS.with_borrow_mut(std::mem::take) {
         shared.oracle().panicked(&message);
     }
@@ -117,7 +123,7 @@ async fn live(shared: &Arc<Shared>) {
     }
     tokio::spawn(operators.interfere());
     let troubled = tokio::spawn(instances.trouble());
-    wait(shared, shared.plan.chaos_ms, || false).await;
+    shared.clock.sleep_ms(shared.plan.chaos_ms).await;
     shared.faults.end();
     shared.note("world", "faults end");
     let Ok(mut instances) = troubled.await else { return };
@@ -127,10 +133,9 @@ async fn live(shared: &Arc<Shared>) {
     quiet(shared, &door, &mut quiet_operators).await;
 }
 
-/// Waits so long, or until something is true, or a rule is broken.
-async fn wait(shared: &Shared, millis: u64, until: impl Fn() -> bool) {
-    let end_ms = shared.clock.now_ms().saturating_add_unsigned(millis);
-    while shared.clock.now_ms() < end_ms && !until() && shared.oracle().violation().is_none() {
+/// Resolves when a rule is broken: what follows is rubble.
+async fn broken(shared: &Shared) {
+    while shared.oracle().violation().is_none() {
         shared.clock.sleep_ms(GLANCE_MS).await;
     }
 }
@@ -139,14 +144,14 @@ async fn quiet(shared: &Arc<Shared>, door: &Door, operators: &mut Operators) {
     let end_ms = shared.clock.now_ms().saturating_add_unsigned(QUIET_MAX_MS);
     while shared.clock.now_ms() < end_ms {
         operators.release().await;
-        wait(shared, 60_000, || false).await;
-        if shared.oracle().unfinished().is_empty() || shared.oracle().violation().is_some() {
+        shared.clock.sleep_ms(60_000).await;
+        if shared.oracle().unfinished().is_empty() {
             break;
         }
     }
     shared.oracle().all_have_ended();
     // Attempts of paused runs may still be with workers.
-    wait(shared, 20 * 60_000, || false).await;
+    shared.clock.sleep_ms(20 * 60_000).await;
     if let Some(instance) = door.newest()
         && let Ok(depths) = instance.engine.bus().depth().await
     {

@@ -88,6 +88,6 @@ rules! {
     NOTHING_FORGOTTEN = "L2", "when faults end, nothing waits for its timeout to be sent again";
     NO_STORM = "L8", "when faults end, the work that is left takes a bounded number of commits";
     BUS_EMPTIES = "L9", "when all runs have ended or are held, the bus is empty";
-    NO_SPIN = "L10", "whoever is refused rests before asking again";
+    NO_SPIN = "L10", "no instance asks its store and its bus without a rest";
     NO_PANIC = "P1", "nothing panics";
 }

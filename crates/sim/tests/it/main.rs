@@ -1,0 +1,9 @@
+//! The simulator proves itself: worlds are sound, repeatable and small, and mistakes are found.
+
+mod bugs;
+mod clock;
+mod lives;
+mod regressions;
+mod repetition;
+mod shrinking;
+mod worlds;

@@ -1,0 +1,19 @@
+//! Worlds that once broke a rule, and must not again. Each says what was wrong.
+
+use std::collections::BTreeSet;
+
+use stepwell_sim::faults::Kind;
+use stepwell_sim::plan::Options;
+use stepwell_sim::world::run;
+
+// The engine asked a bus that was away for its dead letters again and again, without a rest.
+#[test]
+fn a_bus_that_is_away_is_not_asked_without_a_rest() {
+    let kinds = BTreeSet::from([Kind::BusAway, Kind::InstancePause]);
+    for options in [Options { jobs: Some(1), kinds: Some(kinds), ..Options::of(5) }, Options::of(5)]
+    {
+        let outcome = run(&options);
+        assert!(outcome.faults.contains_key(&Kind::BusAway), "the bus is away in this world");
+        assert_eq!(outcome.violation, None);
+    }
+}
