@@ -1,7 +1,7 @@
 //! The command line, as `cargo xtask sim` hands it on.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::bugs::Bug;
 use crate::faults::Kind;
@@ -14,7 +14,8 @@ Usage: cargo xtask sim [options]
 
 Without options: worlds for one minute, on every core.
 
-  --seed N          the first seed; without --worlds and --minutes, this world alone
+  --seed N          the first seed, instead of a new one each time; without --worlds and --minutes,
+                    this world alone
   --worlds W        so many worlds
   --minutes M       for so many minutes
   --jobs J          so many jobs a world, instead of as many as the seed says
@@ -23,15 +24,32 @@ Without options: worlds for one minute, on every core.
   --bug WORD        plant a bug
   --trace           tell what happens (one world)
   --core            only lives with core::decide alone, without engine and store
+  --life N          tell one such life
+  --prove           plant every bug, one after the other, and show that it is found
 ";
 
 /// What was asked for.
 #[derive(Clone, Debug)]
 pub struct Args {
+    /// what to do
+    pub task: Task,
     /// how much to do
     pub budget: Budget,
     /// what is fixed in every world
     pub options: Options,
+}
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// live through worlds and report
+    Spend,
+    /// live through one world and tell it
+    Tell,
+    /// live through one life of this seed, with `core::decide` alone, and tell it
+    TellLife(u64),
+    /// plant every bug
+    Prove,
 }
 
 impl Args {
@@ -43,6 +61,7 @@ impl Args {
         let mut words = words.peekable();
         let mut options = Options::default();
         let (mut seed, mut worlds, mut minutes, mut core) = (None, None, None, false);
+        let mut task = Task::Spend;
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} wants a value\n\n{HELP}"));
             match word.as_str() {
@@ -53,8 +72,10 @@ impl Args {
                 "--faults" => options.kinds = Some(kinds(&value()?)?),
                 "--faults-max" => options.faults_max = Some(number(&value()?)?),
                 "--bug" => options.bug = Some(bug(&value()?)?),
-                "--trace" => options.trace = true,
+                "--trace" => (task, options.trace) = (Task::Tell, true),
                 "--core" => core = true,
+                "--life" => task = Task::TellLife(number(&value()?)?),
+                "--prove" => task = Task::Prove,
                 _ => return Err(format!("unknown option {word:?}\n\n{HELP}")),
             }
         }
@@ -62,14 +83,21 @@ impl Args {
         let worlds_unless_said = if alone { 1 } else { u64::MAX };
         let minutes_unless_said = if worlds.is_some() || alone { 24 * 60 } else { 1 };
         let budget = Budget {
-            seed: seed.unwrap_or(1),
+            seed: seed.unwrap_or_else(new_seed),
             worlds: worlds.unwrap_or(worlds_unless_said),
             time: Duration::from_secs(60 * minutes.unwrap_or(minutes_unless_said)),
             core,
         };
         options.seed = budget.seed;
-        Ok(Self { budget, options })
+        Ok(Self { task, budget, options })
     }
+}
+
+/// Worlds that nobody has seen yet: repeating the same minute would find nothing new.
+fn new_seed() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    // Far enough apart that two runs do not overlap.
+    since.as_secs() * 10_000
 }
 
 fn number(text: &str) -> Result<u64, String> {

@@ -1,15 +1,17 @@
 //! Bugs on purpose: each is planted in a seam of the world, never in the program, and must be found.
 //!
 //! A simulator that finds nothing proves nothing unless it would have found something. Each bug here
-//! is a mistake that somebody could make in a store, a bus, a door or a clock; `tests/it/bugs.rs`
-//! shows that each is found, by which rule, within a bounded number of worlds.
+//! is a mistake that somebody could make in a store, a bus, a door or a clock; [`crate::proof`] shows
+//! that each is found, by which rule, within a bounded number of worlds.
 
 use std::sync::Arc;
 
 use stepwell_core::entry::{Entry, Record};
 use stepwell_core::evolve::evolve;
+use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Run, RunStatus};
-use stepwell_store::{Advance, Epoch, Group, Item};
+use stepwell_core::step::StepStatus;
+use stepwell_store::{Advance, Create, Epoch, Group, Item};
 
 macro_rules! bugs {
     ($($(#[doc = $doc:literal])* $name:ident = $word:literal,)*) => {
@@ -45,8 +47,10 @@ bugs! {
     CountStaleResult = "count-stale-result",
     /// the store lets two owners write
     IgnoreEpoch = "ignore-epoch",
-    /// moments are said to have come before they have
+    /// an instance believes that it is two hours later than it is
     HastyClock = "hasty-clock",
+    /// a failed attempt is followed by the next one without a rest
+    RetryAtOnce = "retry-at-once",
     /// what was committed before a crash is not published after it
     DropOutbox = "drop-outbox",
     /// an idempotency key is not stored with its run
@@ -77,6 +81,16 @@ bugs! {
     MoveVersion = "move-version",
 }
 
+/// What a bug may know of the store in which it is planted.
+pub(crate) trait Stored {
+    /// The epoch of the last take-over.
+    fn newest_epoch(&self) -> u64;
+    /// A run as it is stored.
+    fn run(&self, id: RunId) -> Option<Run>;
+    /// Runs of a tenant that were ever opened, ended ones included.
+    fn ever_opened(&self, tenant: &Tenant) -> usize;
+}
+
 impl Bug {
     /// The bug of a word.
     #[must_use]
@@ -84,29 +98,20 @@ impl Bug {
         Self::ALL.iter().copied().find(|bug| bug.word() == word)
     }
 
-    /// What the store really writes of a group; `current` gives a run as it is stored.
-    pub(crate) fn spoil(
-        self,
-        group: &mut Group,
-        newest: u64,
-        mut current: impl FnMut(stepwell_core::id::RunId) -> Option<Run>,
-    ) {
+    /// What the store really writes of a group, where `stored` is what it has.
+    pub(crate) fn spoil(self, group: &mut Group, stored: &impl Stored) {
         if self == Self::IgnoreEpoch {
-            group.epoch = Epoch(newest);
+            group.epoch = Epoch(stored.newest_epoch());
         }
         for item in &mut group.items {
             match item {
-                Item::Create(create) => match self {
-                    Self::LoseKey => create.key = None,
-                    Self::IgnoreCap => create.tenant_cap = None,
-                    _ => {}
-                },
+                Item::Create(create) => self.spoil_create(create, stored),
                 Item::Advance(advance) => {
-                    let stored = current(advance.run.id());
-                    self.spoil_advance(advance, stored.as_ref());
+                    let run = stored.run(advance.run.id());
+                    self.spoil_advance(advance, run.as_ref());
                 }
                 Item::Audit(report) => {
-                    if let Some(run) = current(report.run)
+                    if let Some(run) = stored.run(report.run)
                         && let Some(advance) = self.rewrite(&run, report)
                     {
                         *item = Item::Advance(Box::new(advance));
@@ -114,6 +119,20 @@ impl Bug {
                 }
                 Item::Reschedule { .. } => {}
             }
+        }
+    }
+
+    fn spoil_create(self, create: &mut Create, stored: &impl Stored) {
+        match self {
+            Self::LoseKey => create.key = None,
+            Self::IgnoreCap => create.tenant_cap = None,
+            Self::CounterNotMoved => {
+                let opened = stored.ever_opened(&create.run.header.tenant);
+                if create.tenant_cap.is_some_and(|cap| opened >= cap as usize) {
+                    create.tenant_cap = Some(0);
+                }
+            }
+            _ => {}
         }
     }
 
@@ -125,6 +144,7 @@ impl Bug {
                 }
             }
             Self::HistoryMissing => advance.records.clear(),
+            Self::RetryAtOnce => retry_at_once(advance),
             Self::LoseCompensation => advance.children.clear(),
             Self::StepNotWritten => {
                 if let (Some(stored), Some(step)) = (stored, advance.changed.first()) {
@@ -176,5 +196,21 @@ impl Bug {
             dead_letter: None,
             expires_at: None,
         })
+    }
+}
+
+/// Moves the next attempt of whatever failed to the moment of the failure, in history and state alike.
+fn retry_at_once(advance: &mut Advance) {
+    let run = Arc::make_mut(&mut advance.run);
+    for record in &mut advance.records {
+        for entry in &mut record.entries {
+            if let Entry::AttemptFailed { step, retry_at, .. } = entry {
+                *retry_at = record.at;
+                let step = &mut run.steps[step.position()];
+                if step.status == StepStatus::RetryWait {
+                    step.wake_at = Some(record.at);
+                }
+            }
+        }
     }
 }

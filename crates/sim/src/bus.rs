@@ -16,7 +16,6 @@ use stepwell_core::step::StepError;
 use stepwell_store::{Group, Item};
 use uuid::Uuid;
 
-use crate::bugs::Bug;
 use crate::chance::Chance;
 use crate::faults::Kind;
 use crate::life::Life;
@@ -59,7 +58,7 @@ impl SimBus {
     async fn put(&self, mut message: Message) -> Result<Published, PublishError> {
         self.shared.oracle().published(&message);
         self.reach(Kind::PublishRefused).await?;
-        if self.shared.has(Bug::DropOutbox) || self.strikes(Kind::PublishLost) {
+        if self.strikes(Kind::PublishLost) {
             return Ok(Published::Accepted);
         }
         if self.strikes(Kind::Poison) {

@@ -122,25 +122,22 @@ impl Drop for Sleep<'_> {
 pub struct SkewedClock {
     truth: Arc<VirtualClock>,
     skew_ms: i64,
-    /// a planted bug: moments are said to have come long before they have
-    hasty_ms: i64,
 }
 
 impl SkewedClock {
-    /// A clock that is wrong by `skew_ms`, and `hasty_ms` ahead whenever somebody wants to sleep.
+    /// A clock that is ahead by `skew_ms`, or behind if that is negative.
     #[must_use]
-    pub fn new(truth: Arc<VirtualClock>, skew_ms: i64, hasty_ms: i64) -> Arc<Self> {
-        Arc::new(Self { truth, skew_ms, hasty_ms })
+    pub fn new(truth: Arc<VirtualClock>, skew_ms: i64) -> Arc<Self> {
+        Arc::new(Self { truth, skew_ms })
     }
 }
 
 impl Clock for SkewedClock {
     fn now_ms(&self) -> i64 {
-        self.truth.now_ms() + self.skew_ms + self.hasty_ms
+        self.truth.now_ms() + self.skew_ms
     }
 
     fn sleep_until_ms(&self, at_ms: i64) -> Answer<'_, ()> {
-        let true_ms = at_ms.saturating_sub(self.skew_ms + self.hasty_ms);
-        self.truth.sleep_until_ms(true_ms)
+        self.truth.sleep_until_ms(at_ms.saturating_sub(self.skew_ms))
     }
 }

@@ -106,7 +106,7 @@ impl Instances {
         let skew_ms = self.skew_ms(life);
         let shared = &self.shared;
         let hasty_ms = if shared.has(Bug::HastyClock) { 2 * 3_600_000 } else { 0 };
-        let clock: Arc<dyn Clock> = SkewedClock::new(Arc::clone(&shared.clock), skew_ms, hasty_ms);
+        let clock: Arc<dyn Clock> = SkewedClock::new(Arc::clone(&shared.clock), skew_ms + hasty_ms);
         let bus = Arc::new(SimBus::new(Arc::clone(shared), Arc::clone(life), Arc::clone(&clock)));
         let store = SimStore::new(Arc::clone(shared), Arc::clone(life), Arc::clone(&bus));
         Parts {

@@ -19,6 +19,7 @@ pub mod lives;
 pub mod operators;
 pub mod oracle;
 pub mod plan;
+pub mod proof;
 pub mod report;
 pub mod runner;
 pub mod shared;

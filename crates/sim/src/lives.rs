@@ -3,6 +3,7 @@
 //! No engine, no store, no time to wait for: thousands of lives a second. Whatever may be asked of a
 //! run is asked at any moment, also what the engine never asks.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, json};
@@ -49,12 +50,25 @@ pub struct Life {
 /// When a drawn workflow cannot be read.
 #[must_use]
 pub fn live(seed: u64) -> Life {
+    live_telling(seed, |_| {})
+}
+
+/// Lives through the life of a seed, and tells it line by line: what was asked, and what came of it.
+///
+/// # Panics
+/// When a drawn workflow cannot be read.
+pub fn live_telling(seed: u64, mut tell: impl FnMut(fmt::Arguments<'_>)) -> Life {
     let mut alone = Alone::new(seed);
     let mut life = Life::default();
     for _ in 0..COMMANDS {
         let command = alone.command();
+        let version = alone.run.version;
         life.decisions += 1;
-        if let Err(violation) = alone.ask(&command, &mut life.arrows) {
+        let verdict = alone.ask(&command, &mut life.arrows);
+        let (run, now) = (&alone.run, alone.now);
+        let came = if run.version == version { "nothing" } else { run.status.word() };
+        tell(format_args!("{now} v{} {came} <- {command:?}", run.version));
+        if let Err(violation) = verdict {
             life.violation = Some(violation);
             break;
         }

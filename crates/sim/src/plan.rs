@@ -29,6 +29,29 @@ impl Options {
     pub fn of(seed: u64) -> Self {
         Self { seed, ..Self::default() }
     }
+
+    /// The command that lives through this world again, and tells it.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let Self { seed, jobs, kinds, faults_max, bug, trace: _ } = self;
+        let mut command = format!("cargo xtask sim --seed {seed}");
+        if let Some(jobs) = jobs {
+            command.push_str(&format!(" --jobs {jobs}"));
+        }
+        if let Some(kinds) = kinds {
+            let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+            let words = if words.is_empty() { "none".to_owned() } else { words.join(",") };
+            command.push_str(&format!(" --faults {words}"));
+        }
+        if let Some(max) = faults_max {
+            command.push_str(&format!(" --faults-max {max}"));
+        }
+        if let Some(bug) = bug {
+            command.push_str(&format!(" --bug {}", bug.word()));
+        }
+        command.push_str(" --trace");
+        command
+    }
 }
 
 /// A world before it begins.

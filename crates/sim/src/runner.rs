@@ -39,6 +39,7 @@ pub fn spend(budget: &Budget, options: &Options) -> Report {
         begin: Instant::now(),
         next: AtomicU64::new(budget.seed),
         broken: AtomicBool::new(false),
+        minutes_told: AtomicU64::new(0),
     };
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let reports: Vec<Report> = thread::scope(|scope| {
@@ -55,6 +56,7 @@ struct Spending {
     begin: Instant,
     next: AtomicU64,
     broken: AtomicBool,
+    minutes_told: AtomicU64,
 }
 
 impl Spending {
@@ -72,12 +74,21 @@ impl Spending {
                 let seed = seed.wrapping_mul(LIVES_A_WORLD) + number;
                 report.add_life(seed, &live(seed));
             }
+            self.tell_progress(seed - budget.seed);
             if !report.broken.is_empty() || !report.broken_lives.is_empty() {
                 self.broken.store(true, Ordering::Relaxed);
             }
         }
         report.elapsed = self.begin.elapsed();
         report
+    }
+
+    /// Says once a minute that it is still at it: a long run may take hours.
+    fn tell_progress(&self, worlds: u64) {
+        let minutes = self.begin.elapsed().as_secs() / 60;
+        if self.minutes_told.fetch_max(minutes, Ordering::Relaxed) < minutes {
+            eprintln!("{minutes} min: {worlds} worlds, and no rule was broken so far");
+        }
     }
 
     fn live_world(&self, options: &Options, report: &mut Report) {

@@ -18,31 +18,6 @@ pub struct Shrunk {
     pub outcome: Outcome,
 }
 
-impl Shrunk {
-    /// The command that lives through it again, and tells it.
-    #[must_use]
-    pub fn command(&self) -> String {
-        let Options { seed, jobs, kinds, faults_max, bug, .. } = &self.options;
-        let mut command = format!("cargo xtask sim --seed {seed}");
-        if let Some(jobs) = jobs {
-            command.push_str(&format!(" --jobs {jobs}"));
-        }
-        if let Some(kinds) = kinds {
-            let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
-            let words = if words.is_empty() { "none".to_owned() } else { words.join(",") };
-            command.push_str(&format!(" --faults {words}"));
-        }
-        if let Some(max) = faults_max {
-            command.push_str(&format!(" --faults-max {max}"));
-        }
-        if let Some(bug) = bug {
-            command.push_str(&format!(" --bug {}", bug.word()));
-        }
-        command.push_str(" --trace");
-        command
-    }
-}
-
 /// Makes a world smaller: fewer kinds of fault, fewer jobs, fewer faults.
 ///
 /// `None` if the world breaks no rule.

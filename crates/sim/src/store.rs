@@ -2,7 +2,6 @@
 //! time; reads fail; a dead instance reaches nothing, a paused one waits.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::Run;
@@ -15,12 +14,12 @@ use stepwell_store::{
     Verdict, WorkflowDocument,
 };
 
-use crate::bugs::Bug;
+use crate::bugs::{Bug, Stored};
 use crate::bus::SimBus;
 use crate::chance::Chance;
 use crate::faults::Kind;
 use crate::life::Life;
-use crate::oracle::{Committed, Observed, Probe, Touch, Touched};
+use crate::oracle::{Committed, Observed, Oracle, Probe, Touch, Touched};
 use crate::shared::Shared;
 
 /// More than any history of a world has.
@@ -31,15 +30,13 @@ pub struct SimStore {
     shared: Arc<Shared>,
     life: Arc<Life>,
     bus: Arc<SimBus>,
-    /// a planted bug: runs that were ever open, never counted down
-    opened: AtomicU32,
 }
 
 impl SimStore {
     /// The way of one instance to the store.
     #[must_use]
     pub fn new(shared: Arc<Shared>, life: Arc<Life>, bus: Arc<SimBus>) -> Self {
-        Self { shared, life, bus, opened: AtomicU32::new(0) }
+        Self { shared, life, bus }
     }
 
     fn memory(&self) -> &MemoryStore {
@@ -97,9 +94,6 @@ impl SimStore {
             }
         };
         verdicts.resize(kept.max(count), Verdict::Done);
-        for verdict in &mut verdicts {
-            self.miscount(verdict);
-        }
         self.tell(epoch, touched, &verdicts).await;
         Ok(verdicts)
     }
@@ -112,32 +106,12 @@ impl SimStore {
             self.bus.publish_ahead(&group).await;
         }
         let ids = group.items.iter().map(|item| touched(item).run).collect();
-        let stored = self.memory().load(ids).await.unwrap_or_default();
-        let newest = self.shared.oracle().newest_epoch();
-        {
-            let oracle = self.shared.oracle();
-            bug.spoil(&mut group, newest, |id| {
-                let workflow = Arc::clone(&oracle.header(id)?.workflow);
-                let stored = stored.iter().find(|stored| stored.header.id == id)?.clone();
-                Some(Run::clone(&stored.with_workflow(workflow)))
-            });
-        }
+        let runs = self.memory().load(ids).await.unwrap_or_default();
+        bug.spoil(&mut group, &Known { runs, oracle: &self.shared.oracle() });
         if bug == Bug::HalfGroup {
             group.items.truncate(count.div_ceil(2));
         }
         (group, count)
-    }
-
-    /// A planted bug: the count of a tenant's open runs never goes down.
-    fn miscount(&self, verdict: &mut Verdict) {
-        if !self.has(Bug::CounterNotMoved) {
-            return;
-        }
-        match verdict {
-            Verdict::Done => drop(self.opened.fetch_add(1, Ordering::Relaxed)),
-            Verdict::TenantFull { open } => *open = self.opened.load(Ordering::Relaxed),
-            Verdict::Stale | Verdict::Duplicate(_) => {}
-        }
     }
 
     /// Reads the changed runs back, and tells the oracle.
@@ -176,6 +150,28 @@ impl SimStore {
         let records = self.memory().history(run, known, ALL).await.ok()?;
         let stale_reports = self.memory().stale_reports(run).await.ok()?.len();
         Some(Observed { stored, records, stale_reports })
+    }
+}
+
+/// What a planted bug may know.
+struct Known<'a> {
+    runs: Vec<StoredRun>,
+    oracle: &'a Oracle,
+}
+
+impl Stored for Known<'_> {
+    fn newest_epoch(&self) -> u64 {
+        self.oracle.newest_epoch()
+    }
+
+    fn run(&self, id: RunId) -> Option<Run> {
+        let workflow = Arc::clone(&self.oracle.header(id)?.workflow);
+        let stored = self.runs.iter().find(|stored| stored.header.id == id)?.clone();
+        Some(Run::clone(&stored.with_workflow(workflow)))
+    }
+
+    fn ever_opened(&self, tenant: &Tenant) -> usize {
+        self.oracle.ever_opened(tenant)
     }
 }
 
@@ -282,7 +278,7 @@ impl Store for SimStore {
     ) -> Answer<'_, Vec<Queued>> {
         Box::pin(async move {
             self.reach(Kind::ReadFailed).await?;
-            if self.has(Bug::DropOutbox) {
+            if self.has(Bug::DropOutbox) && !self.life.is_first() {
                 return Ok(Vec::new());
             }
             self.memory().queued(pool, after, limit).await

@@ -17,7 +17,7 @@ use crate::door::Door;
 use crate::faults::Kind;
 use crate::instances::Instances;
 use crate::operators::Operators;
-use crate::oracle::rules::WHOLE_DECISIONS;
+use crate::oracle::rules::{WHOLE_DECISIONS, WORLD_ENDS};
 use crate::oracle::{Arrows, Probe, Violation};
 use crate::plan::{Options, Plan};
 use crate::shared::Shared;
@@ -26,6 +26,9 @@ use crate::workload::POOLS;
 
 /// How long the quiet may last: longer than every wait of a drawn workflow, one after the other.
 const QUIET_MAX_MS: u64 = 6 * 3_600_000;
+
+/// How long a world may last after its faults have ended, whatever it is that it waits for.
+const AFTERWARDS_MAX_MS: u64 = 24 * 3_600_000;
 
 /// How often somebody looks whether a rule was broken.
 const GLANCE_MS: u64 = 10_000;
@@ -135,8 +138,11 @@ async fn live(shared: &Arc<Shared>) {
 
 /// Resolves when a rule is broken: what follows is rubble.
 async fn broken(shared: &Shared) {
+    let end_ms = NOON_MS.saturating_add_unsigned(shared.plan.chaos_ms + AFTERWARDS_MAX_MS);
     while shared.oracle().violation().is_none() {
         shared.clock.sleep_ms(GLANCE_MS).await;
+        let overdue = shared.clock.now_ms() > end_ms;
+        shared.oracle().judge(WORLD_ENDS.check(!overdue, || "somebody waits for ever".to_owned()));
     }
 }
 

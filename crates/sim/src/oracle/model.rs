@@ -15,6 +15,7 @@ use stepwell_core::step::SkipReason;
 use stepwell_core::time::Timestamp;
 
 mod order;
+mod rest;
 
 use super::made::Made;
 use super::rules::{
@@ -157,6 +158,7 @@ impl Model {
             Entry::RunRetryScheduled { retry_at, .. } => {
                 MOMENTS_IN_RANGE
                     .check(*retry_at >= at, || "a retry lies in the past".to_owned())?;
+                self.run_must_rest(at, *retry_at)?;
                 self.retry_at = Some(*retry_at);
             }
             Entry::RunRetried { attempt } => self.run_retried(*attempt, at)?,
@@ -243,6 +245,7 @@ impl Model {
         match entry {
             Entry::AttemptFailed { error, retry_at, counted, .. } => {
                 self.attempt_ended(step, error, at, made)?;
+                self.step_must_rest(step, at, *retry_at)?;
                 let model = self.model_mut(step);
                 model.polling_since = None;
                 if !counted {

@@ -9,6 +9,7 @@ use super::rules::{
     ACCEPTED_EXISTS, ONE_LEASE_A_MESSAGE, ONE_RUN_A_KEY, OPEN_RUNS_COUNTED,
     PUBLISHED_WAS_COMMITTED, STALE_CHANGES_NOTHING, TENANTS_APART, Violation,
 };
+use super::watch::Watched;
 use super::{Oracle, Probe};
 
 /// A request that was answered as accepted.
@@ -123,11 +124,19 @@ impl Oracle {
 
     /// Runs of a tenant that somebody asked for and that have not ended.
     pub(super) fn open_of(&self, tenant: &Tenant) -> usize {
-        let open = self.runs.values().filter(|watched| {
+        self.asked_for(tenant).filter(|watched| watched.model.ended.is_none()).count()
+    }
+
+    /// Runs of a tenant that somebody asked for, ended ones included.
+    pub(crate) fn ever_opened(&self, tenant: &Tenant) -> usize {
+        self.asked_for(tenant).count()
+    }
+
+    fn asked_for(&self, tenant: &Tenant) -> impl Iterator<Item = &Watched> {
+        self.runs.values().filter(move |watched| {
             let header = &watched.replayed.header;
-            header.tenant == *tenant && header.parent.is_none() && watched.model.ended.is_none()
-        });
-        open.count()
+            header.tenant == *tenant && header.parent.is_none()
+        })
     }
 }
 

@@ -83,11 +83,13 @@ rules! {
     TENANTS_APART = "I40", "a list of one tenant's runs shows no other tenant's";
     NO_MARKER_LEFT = "I41", "what a worker is given has no placeholder left in it";
     SAME_SEED_SAME_WORLD = "I43", "the same seed gives the same events";
+    REST_BETWEEN_TRIES = "I44", "between two tries lies at least the rest that the policy asks for";
     DUE_ROW = "I45", "whatever waits for a moment is found by that moment";
     EVERY_RUN_ENDS = "L1", "when faults end, every run that is not held ends in bounded time";
     NOTHING_FORGOTTEN = "L2", "when faults end, nothing waits for its timeout to be sent again";
     NO_STORM = "L8", "when faults end, the work that is left takes a bounded number of commits";
     BUS_EMPTIES = "L9", "when all runs have ended or are held, the bus is empty";
     NO_SPIN = "L10", "no instance asks its store and its bus without a rest";
+    WORLD_ENDS = "L11", "every world comes to its end";
     NO_PANIC = "P1", "nothing panics";
 }

@@ -177,7 +177,9 @@ impl Oracle {
         let full = tenant_cap.is_some_and(|cap| counted >= cap as usize);
         TENANT_CAP_HOLDS.check(full && counted == open as usize, || {
             let tenant: &Tenant = &header.tenant;
-            format!("{tenant} was refused with {open} open runs, and has {counted}")
+            format!(
+                "{tenant} has {counted} open runs of {tenant_cap:?}, and was refused for {open}"
+            )
         })
     }
 

@@ -15,7 +15,7 @@ fn a_broken_world_is_made_smaller_and_one_command_shows_it_again() {
     assert!(shrunk.outcome.faults.values().sum::<u64>() < before.faults.values().sum());
     assert!(shrunk.outcome.faults.len() <= 3, "{:?}", shrunk.outcome.faults);
 
-    let command = shrunk.command();
+    let command = shrunk.options.command();
     let words = command.strip_prefix("cargo xtask sim ").expect("the command of the workspace");
     let args = Args::read(words.split(' ').map(str::to_owned)).expect("it can be read back");
     let again = run(&args.options);

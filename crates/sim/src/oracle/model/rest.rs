@@ -1,0 +1,52 @@
+//! The least rest between two tries, worked out a second time.
+
+use stepwell_core::duration::Interval;
+use stepwell_core::id::StepIndex;
+use stepwell_core::retry::{Delay, RetryPolicy};
+use stepwell_core::time::Timestamp;
+
+use super::{Model, Verdict};
+use crate::oracle::rules::REST_BETWEEN_TRIES;
+
+impl Model {
+    /// A worker may ask for more than its policy does, and a bus may need more; nobody gets less.
+    pub(super) fn step_must_rest(
+        &self,
+        step: StepIndex,
+        at: Timestamp,
+        retry_at: Timestamp,
+    ) -> Verdict {
+        let earliest = at.after(least_rest(&self.spec(step).retry, self.model(step).tries));
+        REST_BETWEEN_TRIES.check(retry_at >= earliest, || {
+            format!("step {} is tried again at {retry_at}, not after {earliest}", step.0)
+        })
+    }
+
+    pub(super) fn run_must_rest(&self, at: Timestamp, retry_at: Timestamp) -> Verdict {
+        let Some(policy) = &self.header.workflow.run_retry else { return Ok(()) };
+        let earliest = at.after(least_rest(policy, self.attempt));
+        REST_BETWEEN_TRIES.check(retry_at >= earliest, || {
+            format!("the run is tried again at {retry_at}, not after {earliest}")
+        })
+    }
+}
+
+/// The rest after so many tries, if jitter takes all it may.
+fn least_rest(policy: &RetryPolicy, tries: u32) -> Interval {
+    let place = tries.saturating_sub(1) as usize;
+    let plain_ms = match &policy.delay {
+        Delay::Fixed(rest) => rest.as_millis(),
+        Delay::List(rests) => {
+            let place = place.min(rests.len().saturating_sub(1));
+            rests.get(place).map_or(0, |rest| rest.as_millis())
+        }
+        Delay::Exponential { first, factor, cap } => {
+            let grown = std::iter::successors(Some(first.as_millis()), |rest| {
+                Some(rest.saturating_mul(u64::from(*factor)))
+            });
+            grown.take(place + 1).last().unwrap_or(0).min(cap.as_millis())
+        }
+    };
+    let kept_percent = 100 - u64::from(policy.jitter_percent.min(100));
+    Interval::from_millis(plain_ms.saturating_mul(kept_percent) / 100)
+}

@@ -1,0 +1,107 @@
+//! The simulator proves itself: every planted bug is found, soon, and by a rule that names it.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::bugs::Bug;
+use crate::oracle::Violation;
+use crate::oracle::rules::{
+    ACCEPTED_EXISTS, EPOCH_FENCES, EVERY_RUN_ENDS, LEASE_WHILE_UNDER_WAY, LEASES_NEVER_REUSED,
+    LIVE_LEASE_COUNTS, NEVER_EARLY, NOTHING_FORGOTTEN, ONE_RUN_A_KEY, PUBLISHED_WAS_COMMITTED,
+    REPLAY_REBUILDS, REST_BETWEEN_TRIES, RESULT_WAS_MADE, Rule, STALE_CHANGES_NOTHING,
+    TENANT_CAP_HOLDS, TENANTS_APART, TERMINAL_STAYS, VERSION_STAYS, WHOLE_DECISIONS,
+};
+use crate::plan::Options;
+use crate::world::run;
+
+/// Worlds in which a bug must show.
+pub const WORLDS_MAX: u64 = 200;
+
+/// How a bug was found.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// which bug
+    pub bug: Bug,
+    /// the first world in which it showed, and the rule that it broke there
+    pub found: Option<(Options, Violation)>,
+}
+
+impl Proof {
+    /// It was found, and by a rule that names it.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        let rule = self.found.as_ref().map(|(_, violation)| violation.rule);
+        rule.is_some_and(|rule| rules(self.bug).contains(&rule))
+    }
+}
+
+impl fmt::Display for Proof {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = self.bug.word();
+        let Some((options, violation)) = &self.found else {
+            return write!(f, "{word}: NOT FOUND in {WORLDS_MAX} worlds");
+        };
+        let surprise = if self.holds() { "" } else { ", which does NOT name it" };
+        writeln!(f, "{word}: world {} broke {violation}{surprise}", options.seed)?;
+        write!(f, "    see it: {}", options.command())
+    }
+}
+
+/// Plants a bug, and lives through worlds from seed 1 on until it shows.
+#[must_use]
+pub fn prove(bug: Bug) -> Proof {
+    let found = (1..=WORLDS_MAX).find_map(|seed| {
+        let options = Options { bug: Some(bug), ..Options::of(seed) };
+        let violation = run(&options).violation?;
+        Some((options, violation))
+    });
+    Proof { bug, found }
+}
+
+/// Plants every bug, each in worlds of its own, on every core.
+///
+/// # Panics
+/// When a thread panics outside of a world.
+#[must_use]
+pub fn prove_all() -> Vec<Proof> {
+    let next = AtomicUsize::new(0);
+    let prove_some = || {
+        let mut proofs = Vec::new();
+        while let Some(bug) = Bug::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
+            proofs.push(prove(*bug));
+        }
+        proofs
+    };
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let mut proofs: Vec<Proof> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores).map(|_| scope.spawn(prove_some)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no thread panics")).collect()
+    });
+    proofs.sort_by_key(|proof| proof.bug);
+    proofs
+}
+
+/// The rules that a bug breaks first; several where it depends on the world.
+fn rules(bug: Bug) -> &'static [Rule] {
+    match bug {
+        Bug::SkipLeaseCheck => &[RESULT_WAS_MADE],
+        Bug::PublishBeforeCommit => &[PUBLISHED_WAS_COMMITTED],
+        Bug::ForgetTimers => &[EVERY_RUN_ENDS],
+        Bug::CountStaleResult => &[LIVE_LEASE_COUNTS, STALE_CHANGES_NOTHING, RESULT_WAS_MADE],
+        Bug::IgnoreEpoch => &[EPOCH_FENCES],
+        Bug::HastyClock => &[NEVER_EARLY],
+        Bug::RetryAtOnce => &[REST_BETWEEN_TRIES],
+        Bug::DropOutbox => &[EVERY_RUN_ENDS, NOTHING_FORGOTTEN],
+        Bug::LoseKey => &[ONE_RUN_A_KEY],
+        Bug::CancelRevives | Bug::OverwriteEnd => &[STALE_CHANGES_NOTHING, TERMINAL_STAYS],
+        Bug::CounterNotMoved | Bug::IgnoreCap => &[TENANT_CAP_HOLDS],
+        Bug::HistoryMissing | Bug::LoseCompensation => &[WHOLE_DECISIONS],
+        Bug::HalfGroup => &[WHOLE_DECISIONS, STALE_CHANGES_NOTHING],
+        Bug::AnswerBeforeCommit => &[ACCEPTED_EXISTS, PUBLISHED_WAS_COMMITTED],
+        Bug::RepeatIds => &[LEASES_NEVER_REUSED],
+        Bug::TenantFilterMissing => &[TENANTS_APART],
+        Bug::StepNotWritten => &[LEASE_WHILE_UNDER_WAY, REPLAY_REBUILDS],
+        Bug::MoveVersion => &[VERSION_STAYS],
+    }
+}
