@@ -8,7 +8,7 @@ use super::Violation;
 use crate::{Outcome, tree};
 
 /// Every crate of the workspace with the crates of ours that it may name.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("stepwell-core", &[]),
     ("stepwell-dialects", &[CORE]),
     ("stepwell-store", &[CORE]),
@@ -22,7 +22,8 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ),
     ("stepwell-temporal", &[CORE, DIALECTS]),
     ("stepwell-sim", &[CORE, DIALECTS, STORE, CONNECTORS, ENGINE]),
-    ("xtask", &[]),
+    ("stepwell-testing", &[]),
+    ("xtask", &[TESTING]),
 ];
 
 const CORE: &str = "stepwell-core";
@@ -30,6 +31,7 @@ const DIALECTS: &str = "stepwell-dialects";
 const STORE: &str = "stepwell-store";
 const CONNECTORS: &str = "stepwell-connectors";
 const ENGINE: &str = "stepwell-engine";
+const TESTING: &str = "stepwell-testing";
 
 /// What cargo knows about the members of the workspace.
 pub(super) fn metadata() -> Outcome<Value> {

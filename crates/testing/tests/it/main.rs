@@ -1,0 +1,3 @@
+//! The PostgreSQL that tests are given.
+
+mod postgres;
