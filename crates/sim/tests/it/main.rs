@@ -3,6 +3,7 @@
 mod bugs;
 mod clock;
 mod lives;
+mod readers;
 mod regressions;
 mod repetition;
 mod shrinking;

@@ -1,0 +1,90 @@
+//! What must hold whatever comes in: one function for each reader.
+//!
+//! The targets in `fuzz_targets` call them with what a coverage-guided fuzzer comes up with;
+//! `crates/sim/tests/it/readers.rs` calls them with the kept corpus and with random bytes, on every
+//! toolchain. A function panics when its reader breaks its promise, and never otherwise.
+
+use serde_json::{Map, Value, json};
+use stepwell_core::duration::Interval;
+use stepwell_core::entry::Record;
+use stepwell_core::template::{Scope, resolve, variables};
+use stepwell_dialects::commands::{self, outcome};
+use stepwell_dialects::fields::parse_json;
+use stepwell_dialects::workflow::{self, Checks};
+
+/// Data that stays below the limit on what a template may grow to.
+const DATA_MAX: usize = 200_000;
+
+/// A reader under test: it takes any bytes.
+pub type Reader = fn(&[u8]);
+
+/// Every reader by the name of its target, which is also the name of its folder in the corpus.
+pub const READERS: [(&str, Reader); 5] = [
+    ("envelope", envelope),
+    ("history", history),
+    ("interval", interval),
+    ("template", template),
+    ("workflow", workflow),
+];
+
+/// Any bytes are a command, an ack, a result or a rejection that says why.
+pub fn envelope(bytes: &[u8]) {
+    if let Err(rejection) = commands::envelope(bytes) {
+        assert!(!rejection.problems.to_string().is_empty(), "a rejection says why");
+    }
+    let Ok(value) = parse_json(bytes) else { return };
+    for rejection in [outcome::ack(&value).err(), outcome::result(&value).err()].iter().flatten() {
+        assert!(!rejection.problems.to_string().is_empty(), "a rejection says why");
+    }
+}
+
+/// A record of a history that can be read is written so that it reads the same.
+pub fn history(bytes: &[u8]) {
+    let Ok(record) = serde_json::from_slice::<Record>(bytes) else { return };
+    let text = serde_json::to_string(&record).expect("a record can be written");
+    let again: Record = serde_json::from_str(&text).expect("what was written can be read");
+    assert_eq!(serde_json::to_string(&again).ok(), Some(text), "it reads the same");
+}
+
+/// A duration that is read is written so that it reads the same.
+pub fn interval(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let Ok(interval) = text.parse::<Interval>() else { return };
+    assert!(interval <= Interval::MAX, "{text:?} is longer than any duration may be");
+    assert_eq!(interval.to_string().parse::<Interval>().ok(), Some(interval), "{text:?}");
+}
+
+/// Data is inert: whatever stands in a variable comes out as it went in, and is never rendered again.
+///
+/// The first line is the data, the rest is a template over it.
+pub fn template(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let (data, template) = text.split_once('\n').unwrap_or((text, text));
+    let empty = Map::new();
+    let input = Map::from_iter([("data".to_owned(), json!(data))]);
+    let scope = Scope { special: &empty, outputs: &empty, input: &input };
+    let template = json!(template);
+    let known = variables(&template);
+    if resolve(&template, &scope).is_ok() {
+        assert!(known.is_ok(), "what can be resolved can be listed");
+    }
+    if data.len() < DATA_MAX {
+        assert_eq!(resolve(&json!("{{data}}"), &scope).ok(), Some(Value::from(data)));
+    }
+}
+
+/// Any bytes are a workflow whose steps follow steps that exist, or problems that say what is wrong.
+pub fn workflow(bytes: &[u8]) {
+    match workflow::read(bytes) {
+        Ok(workflow) => {
+            assert!(!workflow.steps.is_empty(), "a sound workflow has steps");
+            for (place, step) in workflow.steps.iter().enumerate() {
+                let sound = |before: usize| before < workflow.steps.len() && before != place;
+                assert!(step.after.iter().all(|before| sound(before.position())), "step {place}");
+            }
+            // A schema inside it compiles, or says why not; neither may panic.
+            let _ = Checks::compile(&workflow);
+        }
+        Err(problems) => assert!(!problems.to_string().is_empty(), "a refusal says why"),
+    }
+}
