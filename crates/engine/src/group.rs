@@ -219,7 +219,7 @@ impl Staged {
         let writes = self.writes.iter_mut().map(Write::item);
         let rest = self.reschedules.drain(..);
         let audits = self.audits.drain(..).map(Item::Audit);
-        Group { epoch, items: writes.chain(rest).chain(audits).collect() }
+        Group::of(epoch, writes.chain(rest).chain(audits).collect())
     }
 
     /// Gives the asks back, to be decided again.

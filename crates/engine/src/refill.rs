@@ -26,7 +26,7 @@ const REST_MS: i64 = 1_000;
 /// Tells the bus, once at the start, what the store holds for it.
 pub(crate) async fn recover(shared: &Shared) -> Result<(), stepwell_store::StoreError> {
     let Some(window) = shared.bus.window() else { return Ok(()) };
-    for pool in shared.store.queued_pools().await? {
+    for pool in shared.store.queued_pools(shared.epoch()).await? {
         window.refill_from_start(Arc::from(pool));
     }
     Ok(())
@@ -66,7 +66,8 @@ async fn refill_one(
         run: RunId(Uuid::from_u128(wanted.after.id.run)),
         step: StepIndex(u16::try_from(wanted.after.id.step).unwrap_or(u16::MAX)),
     });
-    let queued = shared.store.queued(wanted.pool.to_string(), after, wanted.limit).await?;
+    let (owner, pool) = (shared.epoch(), wanted.pool.to_string());
+    let queued = shared.store.queued(owner, pool, after, wanted.limit).await?;
     let complete = queued.len() < wanted.limit;
     let page = queued.iter().map(|queued| message(&wanted.pool, queued)).collect();
     window.refill(wanted, page, complete);

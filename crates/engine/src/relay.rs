@@ -15,7 +15,7 @@ use stepwell_core::id::LeaseId;
 use stepwell_core::run::Run;
 use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
-use stepwell_store::{NewDeadLetter, OutboxMessage, OutboxSettlement};
+use stepwell_store::{NewDeadLetter, OutboxMessage, OutboxSettlement, Outgoing};
 use tokio::task::JoinSet;
 
 use crate::group::{Staged, Write};
@@ -23,6 +23,9 @@ use crate::shared::{Change, Shared, stopped};
 
 /// Outbox rows sent at once.
 const PAGE: usize = 64;
+
+/// How long they are kept from other instances: longer than the slowest receiver may take.
+const KEEP: Interval = Interval::from_secs(120);
 
 impl Shared {
     /// Lets the effects of committed writes follow.
@@ -152,16 +155,13 @@ pub(crate) async fn relay(shared: Arc<Shared>, sender: Arc<Sender>) {
 async fn send_due(shared: &Arc<Shared>, sender: &Arc<Sender>) -> Timestamp {
     loop {
         let now = shared.now();
-        // The earliest rows, due or not: the first that is not due says when to come back.
-        let rows = match shared.store.outbox(Timestamp::from_millis(i64::MAX), PAGE).await {
-            Ok(rows) => rows,
+        let Outgoing { due, next } = match shared.store.outbox(now, KEEP, PAGE).await {
+            Ok(outgoing) => outgoing,
             Err(error) => {
                 tracing::warn!(%error, "outbox_not_read");
                 return now.after(Interval::from_secs(5));
             }
         };
-        let next = rows.iter().map(|row| row.message.due_at).find(|due_at| *due_at > now);
-        let due: Vec<_> = rows.into_iter().filter(|row| row.message.due_at <= now).collect();
         if due.is_empty() {
             return next.unwrap_or(Timestamp::from_millis(i64::MAX));
         }

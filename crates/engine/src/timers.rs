@@ -64,7 +64,7 @@ pub(crate) async fn timers(shared: Arc<Shared>, intake: Intake) {
 async fn wake_due(shared: &Shared, intake: &Intake) -> Result<Timestamp, StoreAway> {
     loop {
         let now = shared.now();
-        let due = shared.store.due(now, PAGE).await.map_err(|error| {
+        let due = shared.store.due(shared.epoch(), now, PAGE).await.map_err(|error| {
             tracing::warn!(%error, "timers_not_read");
             StoreAway
         })?;

@@ -117,7 +117,7 @@ impl Bug {
                         *item = Item::Advance(Box::new(advance));
                     }
                 }
-                Item::Reschedule { .. } => {}
+                Item::Reschedule { .. } | Item::Forward(_) => {}
             }
         }
     }

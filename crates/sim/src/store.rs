@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
+use stepwell_core::duration::Interval;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 use stepwell_store::memory::MemoryStore;
 use stepwell_store::{
     Answer, Create, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, Item,
-    KeyHash, KeyHolder, NewWorkflow, OutboxMessage, OutboxSettlement, Page, QueueKey, Queued,
-    Record, RunSummary, Settlement, StaleReport, Store, StoreError, StoredRun, Stub, TokenRecord,
-    Verdict, WorkflowDocument,
+    KeyHash, KeyHolder, NewSubmission, NewWorkflow, OutboxSettlement, Outgoing, Page, QueueKey,
+    Queued, Received, Record, RunSummary, Settlement, StaleReport, Store, StoreError, StoredRun,
+    Stub, SubmissionSettlement, TokenRecord, Verdict, WorkflowDocument,
 };
 
 use crate::bugs::{Bug, Stored};
@@ -201,6 +202,10 @@ fn touched(item: &Item) -> Touched {
         Item::Audit(report) => {
             Touched { run: report.run, touch: Touch::Audit, children: Vec::new() }
         }
+        // Like a report that is kept: nothing of the run changes.
+        Item::Forward(input) => {
+            Touched { run: input.run, touch: Touch::Audit, children: Vec::new() }
+        }
     }
 }
 
@@ -260,18 +265,19 @@ impl Store for SimStore {
         })
     }
 
-    fn due(&self, now: Timestamp, limit: usize) -> Answer<'_, Due> {
+    fn due(&self, owner: Epoch, now: Timestamp, limit: usize) -> Answer<'_, Due> {
         Box::pin(async move {
             self.reach(Kind::ReadFailed).await?;
             if self.has(Bug::ForgetTimers) && !self.life.is_first() {
                 return Ok(Due::default());
             }
-            self.memory().due(now, limit).await
+            self.memory().due(owner, now, limit).await
         })
     }
 
     fn queued(
         &self,
+        owner: Epoch,
         pool: String,
         after: Option<QueueKey>,
         limit: usize,
@@ -281,7 +287,7 @@ impl Store for SimStore {
             if self.has(Bug::DropOutbox) && !self.life.is_first() {
                 return Ok(Vec::new());
             }
-            self.memory().queued(pool, after, limit).await
+            self.memory().queued(owner, pool, after, limit).await
         })
     }
 
@@ -295,6 +301,10 @@ impl Store for SimStore {
         })
     }
 
+    fn ddl(&self) -> String {
+        String::new()
+    }
+
     fn close(&self) -> Answer<'_, ()> {
         // The store outlives its instances.
         Box::pin(std::future::ready(Ok(())))
@@ -302,7 +312,7 @@ impl Store for SimStore {
 
     read! {
         load(runs: Vec<RunId>) -> Vec<StoredRun>;
-        queued_pools() -> Vec<String>;
+        queued_pools(owner: Epoch) -> Vec<String>;
         publish_workflow(document: NewWorkflow) -> WorkflowDocument;
         workflow(name: String, version: Option<u32>) -> Option<WorkflowDocument>;
         protocol(request_type: String) -> Option<WorkflowDocument>;
@@ -313,7 +323,10 @@ impl Store for SimStore {
         compensations(run: RunId) -> Vec<RunSummary>;
         dead_letters(filter: DeadLetterFilter) -> Vec<DeadLetter>;
         settle_dead_letter(id: i64, settlement: Settlement) -> bool;
-        outbox(now: Timestamp, limit: usize) -> Vec<OutboxMessage>;
+        outbox(now: Timestamp, keep: Interval, limit: usize) -> Outgoing;
+        submit(submissions: Vec<NewSubmission>) -> Vec<bool>;
+        receive(queue: String, now: Timestamp, keep: Interval, limit: usize) -> Received;
+        settle_submissions(settlements: Vec<SubmissionSettlement>) -> ();
         settle_outbox(settlements: Vec<OutboxSettlement>) -> ();
         create_token(token: TokenRecord) -> ();
         token(id: String) -> Option<TokenRecord>;

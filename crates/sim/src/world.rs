@@ -9,7 +9,7 @@ use stepwell_connectors::clock::Clock;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::RunStatus;
 use stepwell_core::time::Timestamp;
-use stepwell_store::{DeadLetterFilter, Filter, Page, Store};
+use stepwell_store::{DeadLetterFilter, Epoch, Filter, Page, Store};
 
 use crate::clients::Client;
 use crate::clock::{NOON_MS, VirtualClock};
@@ -184,7 +184,7 @@ async fn look_over_everything(shared: &Shared) {
         shared.oracle().figured(figures.runs_open);
     }
     let far = Timestamp::from_millis(i64::MAX);
-    if let Ok(due) = shared.memory.due(far, usize::MAX).await {
+    if let Ok(due) = shared.memory.due(Epoch(0), far, usize::MAX).await {
         shared.oracle().found_by_moment(far, &due.runs);
     }
     let runs = shared.oracle().run_ids();

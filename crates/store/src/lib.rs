@@ -22,8 +22,11 @@ pub mod sqlite;
 use std::future::Future;
 use std::pin::Pin;
 
+use serde_json::Value;
+use stepwell_core::duration::Interval;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
+use tokio::sync::mpsc;
 
 pub use error::StoreError;
 pub use model::*;
@@ -36,8 +39,58 @@ pub trait Store: Send + Sync + 'static {
     /// A word for logs and `bench`: `memory`, `sqlite`, `postgres`.
     fn kind(&self) -> &'static str;
 
-    /// Takes the store over. From here on every commit under an earlier epoch is refused whole.
+    /// Several instances may write side by side, each the runs that it owns.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Takes the right to write. A store that is not shared is taken over by it: from here on every
+    /// commit under an earlier epoch is refused whole.
     fn open_epoch(&self, instance: &str) -> Answer<'_, Epoch>;
+
+    /// A sign of life, and what the instance says of itself. `Fenced` once it was declared dead.
+    fn heartbeat(&self, _epoch: Epoch, _stats: Value) -> Answer<'_, Pulse> {
+        Box::pin(async { Ok(Pulse::default()) })
+    }
+
+    /// Takes over open runs that belong to nobody, or whose owner has been silent for longer than
+    /// `silence` by the store's clock. Such an owner is declared dead with the first of them.
+    ///
+    /// Two instances that reclaim at once never get the same run.
+    fn reclaim(&self, _epoch: Epoch, _silence: Interval, _limit: usize) -> Answer<'_, Reclaimed> {
+        Box::pin(async { Ok(Reclaimed::default()) })
+    }
+
+    /// Gives open runs to another living instance; answers which of them went. The others were not
+    /// the giver's, or had ended, or nobody was there to take them.
+    fn hand_over(&self, _from: Epoch, _runs: Vec<RunId>, _to: Epoch) -> Answer<'_, Vec<RunId>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Says good-bye: everything the instance owns belongs to nobody, and others are told.
+    fn retire(&self, _epoch: Epoch) -> Answer<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Instances that live, and those that ended not long ago, oldest first.
+    fn instances(&self) -> Answer<'_, Vec<Instance>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Inputs for runs that the instance owns, oldest first. They stay until a group answers them.
+    fn inputs(&self, _epoch: Epoch, _limit: usize) -> Answer<'_, Vec<Input>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    /// Words from other instances to this one, from now on.
+    fn listen(&self, _epoch: Epoch) -> Answer<'_, mpsc::Receiver<Signal>> {
+        Box::pin(async { Ok(mpsc::channel(1).1) })
+    }
+
+    /// Says something to all other instances. Nobody listening is no fault.
+    fn tell(&self, _from: Epoch, _signal: Signal) -> Answer<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
 
     /// Commits a group of decisions in one transaction, and answers for each item in order.
     ///
@@ -48,22 +101,25 @@ pub trait Store: Send + Sync + 'static {
     /// Loads runs for a decision. Ids that do not exist are missing in the answer.
     fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>>;
 
-    /// Runs whose stored moment has come, earliest first, and the earliest moment that has not.
+    /// The owner's runs whose stored moment has come, earliest first, and the earliest moment that has
+    /// not. In a store that is not shared every run is the owner's.
     ///
     /// The stored moment may be earlier than the run's true one, never later: moving it on every
     /// step would cost an index update for each; an early wake costs one load, rarely.
-    fn due(&self, now: Timestamp, limit: usize) -> Answer<'_, Due>;
+    fn due(&self, owner: Epoch, now: Timestamp, limit: usize) -> Answer<'_, Due>;
 
-    /// Steps that are with the embedded bus, in the order they are handed out, after a key.
+    /// Steps of the owner's runs that are with its embedded bus, in the order they are handed out,
+    /// after a key.
     fn queued(
         &self,
+        owner: Epoch,
         pool: String,
         after: Option<QueueKey>,
         limit: usize,
     ) -> Answer<'_, Vec<Queued>>;
 
-    /// Pools in which at least one step is queued.
-    fn queued_pools(&self) -> Answer<'_, Vec<String>>;
+    /// Pools in which at least one step of the owner's runs is queued.
+    fn queued_pools(&self, owner: Epoch) -> Answer<'_, Vec<String>>;
 
     /// Stores a new version of a workflow; the version is one higher than the highest of its name.
     /// The same text as the newest version again answers that version and stores nothing.
@@ -99,11 +155,27 @@ pub trait Store: Send + Sync + 'static {
     /// Notes what became of a dead letter, if nothing was noted yet; `false` if something was.
     fn settle_dead_letter(&self, id: i64, settlement: Settlement) -> Answer<'_, bool>;
 
-    /// Messages to the outside that are due, oldest first.
-    fn outbox(&self, now: Timestamp, limit: usize) -> Answer<'_, Vec<OutboxMessage>>;
+    /// Messages to the outside that are due, oldest first. In a shared store they are kept from other
+    /// instances for a while, so that two never send the same one at once.
+    fn outbox(&self, now: Timestamp, keep: Interval, limit: usize) -> Answer<'_, Outgoing>;
 
     /// Strikes messages off, puts them off, or gives them up as dead letters.
     fn settle_outbox(&self, settlements: Vec<OutboxSettlement>) -> Answer<'_, ()>;
+
+    /// Puts orders in queues; `false` for each whose message id is already waiting there.
+    fn submit(&self, submissions: Vec<NewSubmission>) -> Answer<'_, Vec<bool>>;
+
+    /// Takes orders of a queue, and keeps them from others until `keep` has passed.
+    fn receive(
+        &self,
+        queue: String,
+        now: Timestamp,
+        keep: Interval,
+        limit: usize,
+    ) -> Answer<'_, Received>;
+
+    /// Ends deliveries of orders. One whose delivery is no longer current is left alone.
+    fn settle_submissions(&self, settlements: Vec<SubmissionSettlement>) -> Answer<'_, ()>;
 
     /// Stores a token; only its hash is kept.
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()>;
@@ -131,6 +203,15 @@ pub trait Store: Send + Sync + 'static {
 
     /// Writes and reads once, to see whether the store takes writes.
     fn probe(&self) -> Answer<'_, ()>;
+
+    /// What brings an empty place to this release's schema, for review; nothing is applied (B-026).
+    fn ddl(&self) -> String;
+
+    /// Brings the schema to this release's; answers what was applied, nothing the second time.
+    /// A store that does so when it is opened has nothing left to do (B-028).
+    fn migrate(&self) -> Answer<'_, Vec<String>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 
     /// Finishes what is under way and lets go of files and connections. Idempotent.
     fn close(&self) -> Answer<'_, ()>;

@@ -4,7 +4,9 @@
 //! easy to check over being fast: lists walk everything and filter.
 
 mod commit;
+mod ownership;
 mod store;
+mod submission;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,7 +17,7 @@ use stepwell_core::time::Timestamp;
 
 use crate::error::StoreError;
 use crate::model::{
-    DeadLetter, Figures, Filter, KeyHash, KeyHolder, OutboxMessage, Record, StaleReport, Stub,
+    DeadLetter, Epoch, Figures, Filter, KeyHash, KeyHolder, OutboxMessage, Record, StaleReport, Stub,
     TokenRecord, WorkflowDocument,
 };
 
@@ -36,17 +38,25 @@ struct Tables {
     dead_letters_ever: i64,
     outbox: BTreeMap<i64, OutboxMessage>,
     outbox_ever: i64,
+    /// messages to the outside that an instance is sending, in a shared store
+    outbox_kept: BTreeMap<i64, Timestamp>,
+    submissions: BTreeMap<i64, submission::Waiting>,
+    submissions_ever: i64,
     /// in the order in which they were published
     workflows: Vec<WorkflowDocument>,
     tokens: BTreeMap<String, TokenRecord>,
     secrets: BTreeMap<String, Vec<u8>>,
     stubs: BTreeMap<RunId, Stub>,
+    /// several instances write side by side
+    sharing: Option<ownership::Sharing>,
 }
 
 /// A run with all that is deleted with it.
 #[derive(Debug)]
 struct RunEntry {
     run: Arc<Run>,
+    /// who may decide it, in a shared store
+    owner: Option<Epoch>,
     /// may be earlier than the run's true moment, never later
     wake_at: Option<Timestamp>,
     expires_at: Option<Timestamp>,
@@ -59,6 +69,13 @@ impl MemoryStore {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty store that several instances share, with a clock of its own.
+    #[must_use]
+    pub fn shared(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        let sharing = Some(ownership::Sharing::new(Box::new(now)));
+        Self { tables: Mutex::new(Tables { sharing, ..Tables::default() }) }
     }
 
     fn tables(&self) -> Result<MutexGuard<'_, Tables>, StoreError> {
@@ -101,7 +118,7 @@ impl Tables {
     fn delete(&mut self, run: RunId, deleted_at: Timestamp) {
         let Some(entry) = self.runs.remove(&run) else { return };
         self.keys.retain(|_, holder| holder.run != run);
-        self.dead_letters.retain(|_, letter| letter.run != run);
+        self.dead_letters.retain(|_, letter| letter.run != Some(run));
         self.outbox.retain(|_, message| message.run != run);
         let header = &entry.run.header;
         let stub = Stub {
@@ -113,6 +130,11 @@ impl Tables {
             deleted_at,
         };
         self.stubs.insert(run, stub);
+    }
+
+    /// Whether an instance may decide a run: it is its own, or nobody's.
+    fn owns(&self, epoch: Epoch, entry: &RunEntry) -> bool {
+        self.sharing.is_none() || entry.owner == Some(epoch)
     }
 }
 

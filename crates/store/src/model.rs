@@ -1,6 +1,8 @@
 //! What goes into a store and what comes out of it.
 
+mod ownership;
 mod stored;
+mod submission;
 
 use std::sync::Arc;
 
@@ -12,10 +14,16 @@ use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
 pub use stepwell_core::entry::Record;
+pub use ownership::*;
 pub use stored::{StoredHeader, StoredRun};
+pub use submission::*;
 
-/// How often the store was taken over. Whoever holds a smaller one writes nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// The right to write, new with every start of an instance and never given twice.
+///
+/// In a store that belongs to one process at a time only the newest may write. In a shared store each
+/// instance has its own, and writes the runs that are owned under it until it is declared dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Epoch(pub u64);
 
 /// Decisions that are committed together.
@@ -25,6 +33,16 @@ pub struct Group {
     pub epoch: Epoch,
     /// one for each run, in order
     pub items: Vec<Item>,
+    /// inputs of other instances that are struck off with the group, whatever becomes of its items
+    pub answers: Vec<InputAnswer>,
+}
+
+impl Group {
+    /// Decisions without answers to inputs of other instances.
+    #[must_use]
+    pub fn of(epoch: Epoch, items: Vec<Item>) -> Self {
+        Self { epoch, items, answers: Vec::new() }
+    }
 }
 
 /// One thing to write.
@@ -45,6 +63,8 @@ pub enum Item {
     },
     /// a report that changed nothing, kept for audit; at most [`STALE_REPORTS_MAX`] a run
     Audit(StaleReport),
+    /// something for a run that another instance owns; stale if there is no such run
+    Forward(Input),
 }
 
 /// How many stale reports are kept for one run. Further ones are only counted.
@@ -97,7 +117,8 @@ pub struct Advance {
 pub enum Verdict {
     /// it is stored
     Done,
-    /// the run moved since it was loaded, or does not exist: load again and decide again
+    /// the run moved since it was loaded, belongs to another instance, or does not exist: load again
+    /// and decide again
     Stale,
     /// the key is taken; nothing was stored
     Duplicate(KeyHolder),
@@ -348,8 +369,10 @@ pub struct NewDeadLetter {
 pub struct DeadLetter {
     /// its number
     pub id: i64,
-    /// the run it belongs to
-    pub run: RunId,
+    /// the run it belongs to; `None`: it is an order that never became one
+    pub run: Option<RunId>,
+    /// the order, as it came
+    pub message: Option<String>,
     /// whose it is
     pub tenant: Tenant,
     /// the workflow of the run
@@ -423,6 +446,15 @@ pub struct OutboxMessage {
     pub tries: u32,
     /// the message
     pub message: NewMessage,
+}
+
+/// Messages to the outside that are to be sent now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outgoing {
+    /// oldest first
+    pub due: Vec<OutboxMessage>,
+    /// when the next one may be sent
+    pub next: Option<Timestamp>,
 }
 
 /// What became of a message to the outside.

@@ -298,6 +298,7 @@ pub(crate) fn decode(
         None => BTreeSet::new(),
     };
     Ok(StoredRun {
+        owner: None,
         workflow: header.workflow.clone(),
         workflow_version: header.workflow_version,
         header: header.decode()?,

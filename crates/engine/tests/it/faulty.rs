@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
+use stepwell_core::duration::Interval;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
 use stepwell_store::{
     Answer, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, KeyHash, KeyHolder,
-    NewWorkflow, OutboxMessage, OutboxSettlement, Page, QueueKey, Queued, Record, RunSummary,
-    Settlement, StaleReport, Store, StoreError, StoredRun, Stub, TokenRecord, Verdict,
-    WorkflowDocument,
+    NewSubmission, NewWorkflow, OutboxSettlement, Outgoing, Page, QueueKey, Queued, Received, Record,
+    RunSummary, Settlement, StaleReport, Store, StoreError, StoredRun, Stub, SubmissionSettlement,
+    TokenRecord, Verdict, WorkflowDocument,
 };
 use tokio::sync::Semaphore;
 
@@ -85,11 +86,15 @@ impl Store for Faulty {
         })
     }
 
+    fn ddl(&self) -> String {
+        self.inner.ddl()
+    }
+
     pass_on! {
         load(runs: Vec<RunId>) -> Vec<StoredRun>;
-        due(now: Timestamp, limit: usize) -> Due;
-        queued(pool: String, after: Option<QueueKey>, limit: usize) -> Vec<Queued>;
-        queued_pools() -> Vec<String>;
+        due(owner: Epoch, now: Timestamp, limit: usize) -> Due;
+        queued(owner: Epoch, pool: String, after: Option<QueueKey>, limit: usize) -> Vec<Queued>;
+        queued_pools(owner: Epoch) -> Vec<String>;
         publish_workflow(document: NewWorkflow) -> WorkflowDocument;
         workflow(name: String, version: Option<u32>) -> Option<WorkflowDocument>;
         protocol(request_type: String) -> Option<WorkflowDocument>;
@@ -101,7 +106,10 @@ impl Store for Faulty {
         compensations(run: RunId) -> Vec<RunSummary>;
         dead_letters(filter: DeadLetterFilter) -> Vec<DeadLetter>;
         settle_dead_letter(id: i64, settlement: Settlement) -> bool;
-        outbox(now: Timestamp, limit: usize) -> Vec<OutboxMessage>;
+        outbox(now: Timestamp, keep: Interval, limit: usize) -> Outgoing;
+        submit(submissions: Vec<NewSubmission>) -> Vec<bool>;
+        receive(queue: String, now: Timestamp, keep: Interval, limit: usize) -> Received;
+        settle_submissions(settlements: Vec<SubmissionSettlement>) -> ();
         settle_outbox(settlements: Vec<OutboxSettlement>) -> ();
         create_token(token: TokenRecord) -> ();
         token(id: String) -> Option<TokenRecord>;

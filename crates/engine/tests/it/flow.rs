@@ -52,7 +52,7 @@ async fn a_final_failure_ends_the_run_and_leaves_a_dead_letter() {
     assert!(world.take_now().await.is_empty(), "nothing else was dispatched");
     let letters = world.store.dead_letters(Default::default()).await.expect("the store answers");
     assert_eq!(letters.len(), 1);
-    assert_eq!((letters[0].run, letters[0].letter.step.as_deref()), (run, Some("first")));
+    assert_eq!((letters[0].run, letters[0].letter.step.as_deref()), (Some(run), Some("first")));
 }
 
 // D-051, D-052, X-138: cancel drains the step under way; its outcome is recorded, nothing new starts.

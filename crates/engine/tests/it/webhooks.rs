@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use serde_json::{Value, json};
 use stepwell_connectors::egress::{Policy, SignedHeaders, verify};
+use stepwell_core::duration::Interval;
 use stepwell_core::run::RunStatus;
 use stepwell_core::time::Timestamp;
 use stepwell_engine::{Ask, Reply, Settings, Start};
@@ -115,11 +116,12 @@ async fn a_receiver_that_says_no_leaves_a_dead_letter() {
 
 /// Waits until so many messages are left, none of them due now.
 async fn put_off(world: &World, left: usize) {
-    let later = Timestamp::from_millis(i64::MAX);
+    let (noon, later) = (Timestamp::from_millis(NOON_MS), Timestamp::from_millis(i64::MAX));
     loop {
-        let rows = world.store.outbox(later, 10).await.expect("reads");
-        let due = rows.iter().any(|row| row.message.due_at.as_millis() <= NOON_MS);
-        if rows.len() == left && !due {
+        let keep = Interval::from_secs(0);
+        let now = world.store.outbox(noon, keep, 10).await.expect("reads");
+        let all = world.store.outbox(later, keep, 10).await.expect("reads");
+        if all.due.len() == left && now.due.is_empty() {
             return;
         }
         tokio::task::yield_now().await;

@@ -39,7 +39,7 @@ pub(super) fn add(routes: Routes) -> Routes {
 #[derive(Serialize)]
 struct DeadLetterView {
     id: i64,
-    job_id: RunId,
+    job_id: Option<RunId>,
     tenant_id: Tenant,
     protocol_id: String,
     reason: String,
@@ -212,11 +212,11 @@ async fn take_up_all(
     letters: Vec<DeadLetter>,
     reason: &str,
 ) -> Result<Vec<(i64, Result<RunId, ApiError>)>, ApiError> {
-    let runs = api.engine().runs(letters.iter().map(|letter| letter.run).collect()).await?;
+    let runs = api.engine().runs(letters.iter().filter_map(|letter| letter.run).collect()).await?;
     let mut asks: Vec<Ask> = Vec::new();
     let mut outcomes = Vec::new();
     for letter in &letters {
-        let ask = replayable(letter).and_then(|()| match runs.get(&letter.run) {
+        let ask = replayable(letter).and_then(|()| match letter.run.and_then(|run| runs.get(&run)) {
             Some(run) => take_up(api, caller, run),
             None => Err(ApiError::new(Code::JobNotFound, "the job no longer exists")),
         });

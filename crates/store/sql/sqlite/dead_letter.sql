@@ -1,5 +1,5 @@
 -- One dead letter, if it also meets the rest of the filter.
-SELECT id, run_id, tenant, workflow, reason, step, error_code, error_message, at, settlement
+SELECT id, run_id, message, tenant, workflow, reason, step, error_code, error_message, at, settlement
   FROM dead_letter
  WHERE id = ?4 AND id < ?6
    AND (?1 IS NULL OR tenant = ?1)

@@ -1,5 +1,5 @@
 -- A page of dead letters, newest first.
-SELECT id, run_id, tenant, workflow, reason, step, error_code, error_message, at, settlement
+SELECT id, run_id, message, tenant, workflow, reason, step, error_code, error_message, at, settlement
   FROM dead_letter NOT INDEXED
  WHERE id < ?6
    AND (?1 IS NULL OR tenant = ?1)

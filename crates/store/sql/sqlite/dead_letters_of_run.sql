@@ -1,5 +1,5 @@
 -- The dead letters of one run, newest first.
-SELECT id, run_id, tenant, workflow, reason, step, error_code, error_message, at, settlement
+SELECT id, run_id, message, tenant, workflow, reason, step, error_code, error_message, at, settlement
   FROM dead_letter INDEXED BY dead_letter_by_run
  WHERE run_id = ?3 AND id < ?6
    AND (?1 IS NULL OR tenant = ?1)

@@ -1,5 +1,5 @@
 -- A page of one tenant's dead letters, newest first.
-SELECT id, run_id, tenant, workflow, reason, step, error_code, error_message, at, settlement
+SELECT id, run_id, message, tenant, workflow, reason, step, error_code, error_message, at, settlement
   FROM dead_letter INDEXED BY dead_letter_by_tenant
  WHERE tenant = ?1 AND id < ?6
    AND (?2 IS NULL OR workflow = ?2)

@@ -75,7 +75,7 @@ pub async fn a_stale_item_does_not_cost_its_neighbors(subject: Subject) {
     assert_eq!(world.store.history(run_id(2), 0, 9).await.expect("history").len(), 2);
     assert!(world.stored(run_id(3)).await.is_some());
     assert_eq!(world.stored(run_id(9)).await, None);
-    assert_eq!(world.store.outbox(at(99), 9).await.expect("outbox"), []);
+    assert_eq!(world.outbox(at(99), 9).await.due, []);
     let letters = world.store.dead_letters(DeadLetterFilter::default()).await;
     assert_eq!(letters.expect("letters"), []);
 }
@@ -104,12 +104,16 @@ pub async fn a_repeated_creation_is_stale(subject: Subject) {
 
 /// Whoever was taken over writes nothing, not even the items that would be sound.
 pub async fn an_earlier_epoch_writes_nothing(subject: Subject) {
+    if subject.store.is_shared() {
+        // There it is silence that ends the right to write; see the cases of ownership.
+        return;
+    }
     let world = World::of(&subject).await;
     let before = world.epoch;
     let taken_over = World::of(&subject).await;
     assert!(taken_over.epoch > before);
 
-    let group = Group { epoch: before, items: vec![item(started(header(1)))] };
+    let group = Group::of(before, vec![item(started(header(1)))]);
     let refused = world.store.commit(group).await;
     assert!(
         matches!(refused, Err(StoreError::Fenced { mine, current })
@@ -161,7 +165,7 @@ pub async fn callers_at_once_each_get_their_own_answer(subject: Subject) {
         callers.spawn(async move {
             // Every fourth repeats the creation of its neighbor.
             let create = started(header(number - number % 4 / 3));
-            store.commit(Group { epoch, items: vec![item(create)] }).await.expect("a commit")
+            store.commit(Group::of(epoch, vec![item(create)])).await.expect("a commit")
         });
     }
     let verdicts: Vec<Verdict> = callers.join_all().await.into_iter().flatten().collect();

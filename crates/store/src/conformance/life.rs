@@ -32,7 +32,7 @@ pub async fn a_closed_store_refuses_politely(subject: Subject) {
     let store = &world.store;
     store.close().await.expect("closed");
     store.close().await.expect("closed again");
-    let group = Group { epoch: world.epoch, items: vec![item(started(header(1)))] };
+    let group = Group::of(world.epoch, vec![item(started(header(1)))]);
     assert!(matches!(store.commit(group).await, Err(StoreError::Unavailable { .. })));
     let read = store.load(vec![run_id(1)]).await;
     assert!(matches!(read, Err(StoreError::Unavailable { .. })), "{read:?}");
@@ -62,7 +62,7 @@ pub async fn everything_is_there_after_a_restart(subject: Subject) {
     assert_eq!(again.stored(run_id(1)).await, Some(StoredRun::of(&run)));
     assert_eq!(again.store.history(run_id(1), 0, 9).await.expect("history"), history);
     assert_eq!(again.lists(Filter::default(), all()).await, [run_id(1)]);
-    assert_eq!(again.store.outbox(at(0), 9).await.expect("outbox").len(), 1);
+    assert_eq!(again.outbox(at(0), 9).await.due.len(), 1);
     let letters = again.store.dead_letters(DeadLetterFilter::default()).await.expect("letters");
     assert_eq!(letters.len(), 1);
     let repeated = Create { key: Some(key(b'k', b'r')), ..started(header(2)) };

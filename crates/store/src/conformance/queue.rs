@@ -15,7 +15,7 @@ fn lease(run: &Run, step: usize) -> LeaseId {
 }
 
 async fn queue(world: &World) -> Vec<Queued> {
-    world.store.queued("default".to_owned(), None, 100).await.expect("a queue")
+    world.store.queued(world.epoch, "default".to_owned(), None, 100).await.expect("a queue")
 }
 
 /// Urgent work goes first, then the oldest run; a key is where the next chunk begins.
@@ -33,7 +33,7 @@ pub async fn urgent_work_goes_first_then_the_oldest(subject: Subject) {
     let mut paged = Vec::new();
     let mut after = None;
     loop {
-        let chunk = world.store.queued("default".to_owned(), after, 1).await.expect("a chunk");
+        let chunk = world.store.queued(world.epoch, "default".to_owned(), after, 1).await.expect("a chunk");
         let Some(last) = chunk.last() else { break };
         after = Some(last.key);
         paged.extend(chunk.into_iter().map(|queued| queued.key));
@@ -44,17 +44,17 @@ pub async fn urgent_work_goes_first_then_the_oldest(subject: Subject) {
 /// Each pool has its own queue, and a pool without work is not named.
 pub async fn pools_do_not_mix(subject: Subject) {
     let world = World::of(&subject).await;
-    assert_eq!(world.store.queued_pools().await.expect("pools"), Vec::<String>::new());
+    assert_eq!(world.store.queued_pools(world.epoch).await.expect("pools"), Vec::<String>::new());
     for (number, pool) in [(1, "mail"), (2, "files"), (3, "mail")] {
         world.begins(Header { workflow: pooled(pool), ..header(number) }).await;
     }
-    assert_eq!(world.store.queued_pools().await.expect("pools"), ["files", "mail"]);
-    let mail = world.store.queued("mail".to_owned(), None, 9).await.expect("a queue");
+    assert_eq!(world.store.queued_pools(world.epoch).await.expect("pools"), ["files", "mail"]);
+    let mail = world.store.queued(world.epoch, "mail".to_owned(), None, 9).await.expect("a queue");
     assert_eq!(
         mail.iter().map(|queued| queued.key.run).collect::<Vec<_>>(),
         [run_id(1), run_id(3)]
     );
-    let none = world.store.queued("other".to_owned(), None, 9).await.expect("a queue");
+    let none = world.store.queued(world.epoch, "other".to_owned(), None, 9).await.expect("a queue");
     assert_eq!(none, []);
 }
 

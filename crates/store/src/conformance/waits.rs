@@ -17,7 +17,7 @@ pub async fn runs_come_due_earliest_first(subject: Subject) {
     for (number, created) in [(1, 30), (2, 10), (3, 20), (4, 10)] {
         world.begins(Header { created_at: at(created), ..header(number) }).await;
     }
-    let due = |seconds, limit| world.store.due(at(seconds), limit);
+    let due = |seconds, limit| world.store.due(world.epoch, at(seconds), limit);
     let nothing = due(LEASE_SECS + 9, 9).await.expect("due");
     assert_eq!(nothing, Due { runs: vec![], next: Some(at(LEASE_SECS + 10)) });
     let some = due(LEASE_SECS + 20, 9).await.expect("due");
@@ -37,14 +37,14 @@ pub async fn a_stored_moment_is_early_never_late(subject: Subject) {
     let moment = run.wake_at().expect("the second step is under way");
     assert!(moment > at(LEASE_SECS));
 
-    let due = world.store.due(moment, 9).await.expect("due");
+    let due = world.store.due(world.epoch, moment, 9).await.expect("due");
     assert_eq!(due.runs, [run_id(1)], "at its true moment a run is due");
 
     let reschedule = |version| Item::Reschedule { run: run_id(1), version, wake_at: run.wake_at() };
     let verdicts = world.commits(vec![reschedule(1)]).await;
     assert_eq!(verdicts, [Verdict::Stale], "only as it was loaded");
     world.stores(reschedule(run.version)).await;
-    let due = world.store.due(at(LEASE_SECS), 9).await.expect("due");
+    let due = world.store.due(world.epoch, at(LEASE_SECS), 9).await.expect("due");
     assert_eq!(due, Due { runs: vec![], next: Some(moment) });
 }
 
@@ -57,7 +57,7 @@ pub async fn an_earlier_moment_is_stored_at_once(subject: Subject) {
     let run = world.moves(&run, &report(&run, failed)).await;
     let moment = run.wake_at().expect("the next attempt has a time");
     assert!(moment < at(LEASE_SECS));
-    let due = world.store.due(moment, 9).await.expect("due");
+    let due = world.store.due(world.epoch, moment, 9).await.expect("due");
     assert_eq!(due.runs, [run_id(1)]);
 }
 
@@ -66,11 +66,11 @@ pub async fn a_first_moment_is_stored(subject: Subject) {
     let world = World::of(&subject).await;
     let run = world.begins(header(1)).await;
     world.stores(Item::Reschedule { run: run_id(1), version: 1, wake_at: None }).await;
-    let due = world.store.due(at(99_999), 9).await.expect("due");
+    let due = world.store.due(world.epoch, at(99_999), 9).await.expect("due");
     assert_eq!(due, Due::default());
     let run = world.moves(&run, &success(&run)).await;
     let moment = run.wake_at().expect("the second step is under way");
-    assert_eq!(world.store.due(moment, 9).await.expect("due").runs, [run_id(1)]);
+    assert_eq!(world.store.due(world.epoch, moment, 9).await.expect("due").runs, [run_id(1)]);
 }
 
 /// A run that has ended is never due.
@@ -82,5 +82,5 @@ pub async fn an_ended_run_waits_for_nothing(subject: Subject) {
     let by = stepwell_core::command::Act::new("ada", "enough");
     let mode = Some(stepwell_core::definition::CancelMode::Immediate);
     world.moves(&cancelled, &Command::Cancel { mode, by }).await;
-    assert_eq!(world.store.due(at(9_999_999), 9).await.expect("due"), Due::default());
+    assert_eq!(world.store.due(world.epoch, at(9_999_999), 9).await.expect("due"), Due::default());
 }

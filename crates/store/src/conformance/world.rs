@@ -22,8 +22,8 @@ use uuid::Uuid;
 use super::Subject;
 use crate::Store;
 use crate::model::{
-    Advance, Create, Epoch, Filter, Group, Item, Key, NewDeadLetter, NewMessage, Page, RunSummary,
-    StoredRun, Verdict,
+    Advance, Create, Epoch, Filter, Group, Item, Key, NewDeadLetter, NewMessage, Outgoing, Page,
+    RunSummary, StoredRun, Verdict,
 };
 
 /// 2025-03-15T00:00:00Z, the moment at which every case begins.
@@ -46,7 +46,7 @@ impl World {
 
     /// Commits a group and answers with its verdicts.
     pub async fn commits(&self, items: Vec<Item>) -> Vec<Verdict> {
-        let group = Group { epoch: self.epoch, items };
+        let group = Group::of(self.epoch, items);
         self.store.commit(group).await.expect("the store takes the group")
     }
 
@@ -85,9 +85,25 @@ impl World {
 
     /// The run as it is stored.
     pub async fn stored(&self, run: RunId) -> Option<StoredRun> {
-        let mut found = self.store.load(vec![run]).await.expect("runs can be loaded");
+        let mut found = self.loads(vec![run]).await;
         assert!(found.len() <= 1, "one id gives at most one run");
         found.pop()
+    }
+
+    /// Runs as they are stored. Who owns them is said by the store alone, and checked here.
+    pub async fn loads(&self, runs: Vec<RunId>) -> Vec<StoredRun> {
+        let mut found = self.store.load(runs).await.expect("runs can be loaded");
+        for run in &mut found {
+            let owner = run.owner.take();
+            assert!(owner.is_none() || self.store.is_shared(), "only a shared store has owners");
+        }
+        found
+    }
+
+    /// Messages to the outside that are due, kept from nobody.
+    pub async fn outbox(&self, now: Timestamp, limit: usize) -> Outgoing {
+        let keep = Interval::from_secs(0);
+        self.store.outbox(now, keep, limit).await.expect("an outbox")
     }
 
     /// The run with this number, ready for the next decision.

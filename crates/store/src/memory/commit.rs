@@ -5,35 +5,50 @@ use stepwell_core::id::RunId;
 use super::{RunEntry, Tables};
 use crate::error::StoreError;
 use crate::model::{
-    Advance, Create, DeadLetter, Group, Item, KeyHolder, NewDeadLetter, NewMessage, OutboxMessage,
+    Advance, Create, DeadLetter, Epoch, Group, Item, KeyHolder, NewDeadLetter, NewMessage,
+    OutboxMessage,
     STALE_REPORTS_MAX, StaleReport, Verdict,
 };
 use crate::rows::moment_to_store;
 
+/// It is the caller's own, or nobody's. In a store that is not shared every run is nobody's.
+fn may_write(entry: &RunEntry, epoch: Epoch) -> bool {
+    entry.owner.is_none_or(|owner| owner == epoch)
+}
+
 impl Tables {
     pub(super) fn commit(&mut self, group: Group) -> Result<Vec<Verdict>, StoreError> {
-        if group.epoch.0 != self.epoch {
-            return Err(StoreError::Fenced { mine: group.epoch.0, current: self.epoch });
+        let Group { epoch, items, answers } = group;
+        match &mut self.sharing {
+            Some(sharing) => {
+                sharing.fence(epoch)?;
+                sharing.strike_off(answers);
+            }
+            None if epoch.0 != self.epoch => {
+                return Err(StoreError::Fenced { mine: epoch.0, current: self.epoch });
+            }
+            None => {}
         }
-        Ok(group.items.into_iter().map(|item| self.commit_item(item)).collect())
+        Ok(items.into_iter().map(|item| self.commit_item(epoch, item)).collect())
     }
 
-    fn commit_item(&mut self, item: Item) -> Verdict {
+    fn commit_item(&mut self, epoch: Epoch, item: Item) -> Verdict {
         match item {
-            Item::Create(create) => self.create(*create),
-            Item::Advance(advance) => self.advance(*advance),
+            Item::Create(create) => self.create(epoch, *create),
+            Item::Advance(advance) => self.advance(epoch, *advance),
             Item::Reschedule { run, version, wake_at } => match self.runs.get_mut(&run) {
-                Some(entry) if entry.run.version == version => {
+                Some(entry) if entry.run.version == version && may_write(entry, epoch) => {
                     entry.wake_at = wake_at;
                     Verdict::Done
                 }
                 Some(_) | None => Verdict::Stale,
             },
             Item::Audit(report) => self.audit(report),
+            Item::Forward(input) => self.forward(input),
         }
     }
 
-    fn create(&mut self, create: Create) -> Verdict {
+    fn create(&mut self, epoch: Epoch, create: Create) -> Verdict {
         let header = &create.run.header;
         // The key goes first: a repeated request gets its answer even from a tenant that is full.
         let holder =
@@ -53,13 +68,13 @@ impl Tables {
         if self.runs.contains_key(&create.run.id()) {
             return Verdict::Stale;
         }
-        self.insert(create);
+        self.insert(epoch, create);
         Verdict::Done
     }
 
     /// Inserts a run and the runs that its decision created. The cap is not asked for those: a
     /// compensation must run, however busy its tenant is.
-    fn insert(&mut self, create: Create) {
+    fn insert(&mut self, epoch: Epoch, create: Create) {
         let run = create.run;
         let (id, ended) = (run.id(), run.status.is_terminal());
         if let Some(key) = create.key {
@@ -71,6 +86,7 @@ impl Tables {
             self.keys.insert((run.header.tenant.clone(), key.hash), holder);
         }
         let entry = RunEntry {
+            owner: self.sharing.is_some().then_some(epoch),
             wake_at: moment_to_store(None, run.wake_at(), ended),
             expires_at: create.expires_at.filter(|_| ended),
             history: vec![create.record],
@@ -80,17 +96,19 @@ impl Tables {
         self.runs.insert(id, entry);
         self.follow(id, create.outbox, create.dead_letter);
         for child in create.children {
-            self.insert(child);
+            self.insert(epoch, child);
         }
     }
 
-    fn advance(&mut self, advance: Advance) -> Verdict {
+    fn advance(&mut self, epoch: Epoch, advance: Advance) -> Verdict {
         let id = advance.run.id();
-        let Some(entry) =
-            self.runs.get_mut(&id).filter(|entry| entry.run.version == advance.from_version)
-        else {
+        let shared = self.sharing.is_some();
+        let Some(entry) = self.runs.get_mut(&id).filter(|entry| {
+            entry.run.version == advance.from_version && may_write(entry, epoch)
+        }) else {
             return Verdict::Stale;
         };
+        entry.owner = shared.then_some(epoch);
         let ended = advance.run.status.is_terminal();
         entry.wake_at = moment_to_store(entry.wake_at, advance.run.wake_at(), ended);
         entry.expires_at = advance.expires_at.filter(|_| ended);
@@ -98,7 +116,7 @@ impl Tables {
         entry.history.extend(advance.records);
         self.follow(id, advance.outbox, advance.dead_letter);
         for child in advance.children {
-            self.insert(child);
+            self.insert(epoch, child);
         }
         Verdict::Done
     }
@@ -123,7 +141,8 @@ impl Tables {
         let id = self.dead_letters_ever;
         let letter = DeadLetter {
             id,
-            run,
+            run: Some(run),
+            message: None,
             tenant: header.tenant.clone(),
             workflow: header.workflow.name.clone(),
             letter,

@@ -2,8 +2,11 @@
 
 use std::future::ready;
 
+use serde_json::Value;
+use stepwell_core::duration::Interval;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
+use tokio::sync::mpsc;
 
 use super::{MemoryStore, RunEntry, Tables};
 use crate::error::StoreError;
@@ -25,10 +28,57 @@ impl Store for MemoryStore {
         "memory"
     }
 
-    fn open_epoch(&self, _instance: &str) -> Answer<'_, Epoch> {
+    fn is_shared(&self) -> bool {
+        self.tables().is_ok_and(|tables| tables.sharing.is_some())
+    }
+
+    fn open_epoch(&self, instance: &str) -> Answer<'_, Epoch> {
+        let instance = instance.to_owned();
         self.answer(|tables| {
             tables.epoch += 1;
-            Ok(Epoch(tables.epoch))
+            let epoch = Epoch(tables.epoch);
+            if let Some(sharing) = &mut tables.sharing {
+                sharing.join(epoch, &instance);
+            }
+            Ok(epoch)
+        })
+    }
+
+    fn heartbeat(&self, epoch: Epoch, stats: Value) -> Answer<'_, Pulse> {
+        self.answer(|tables| tables.heartbeat(epoch, stats))
+    }
+
+    fn reclaim(&self, epoch: Epoch, silence: Interval, limit: usize) -> Answer<'_, Reclaimed> {
+        self.answer(|tables| tables.reclaim(epoch, silence, limit))
+    }
+
+    fn hand_over(&self, from: Epoch, runs: Vec<RunId>, to: Epoch) -> Answer<'_, Vec<RunId>> {
+        self.answer(|tables| tables.hand_over(from, runs, to))
+    }
+
+    fn retire(&self, epoch: Epoch) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            tables.retire(epoch);
+            Ok(())
+        })
+    }
+
+    fn instances(&self) -> Answer<'_, Vec<Instance>> {
+        self.answer(|tables| Ok(tables.instances()))
+    }
+
+    fn inputs(&self, epoch: Epoch, limit: usize) -> Answer<'_, Vec<Input>> {
+        self.answer(|tables| Ok(tables.inputs(epoch, limit)))
+    }
+
+    fn listen(&self, epoch: Epoch) -> Answer<'_, mpsc::Receiver<Signal>> {
+        self.answer(|tables| Ok(tables.listen(epoch)))
+    }
+
+    fn tell(&self, from: Epoch, signal: Signal) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            tables.tell(Some(from), &signal);
+            Ok(())
         })
     }
 
@@ -39,14 +89,19 @@ impl Store for MemoryStore {
     fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
         self.answer(|tables| {
             let found = runs.iter().filter_map(|run| tables.runs.get(run));
-            Ok(found.map(|entry| StoredRun::of(&entry.run)).collect())
+            let stored = |entry: &RunEntry| StoredRun {
+                owner: entry.owner,
+                ..StoredRun::of(&entry.run)
+            };
+            Ok(found.map(stored).collect())
         })
     }
 
-    fn due(&self, now: Timestamp, limit: usize) -> Answer<'_, Due> {
+    fn due(&self, owner: Epoch, now: Timestamp, limit: usize) -> Answer<'_, Due> {
         self.answer(|tables| {
+            let owned = tables.runs.iter().filter(|(_, entry)| tables.owns(owner, entry));
             let mut waits: Vec<(Timestamp, RunId)> =
-                tables.runs.iter().filter_map(|(id, entry)| Some((entry.wake_at?, *id))).collect();
+                owned.filter_map(|(id, entry)| Some((entry.wake_at?, *id))).collect();
             waits.sort_unstable();
             let due = waits.iter().filter(|(at, _)| *at <= now);
             Ok(Due {
@@ -58,6 +113,7 @@ impl Store for MemoryStore {
 
     fn queued(
         &self,
+        owner: Epoch,
         pool: String,
         after: Option<QueueKey>,
         limit: usize,
@@ -66,6 +122,7 @@ impl Store for MemoryStore {
             let mut queued: Vec<Queued> = tables
                 .runs
                 .values()
+                .filter(|entry| tables.owns(owner, entry))
                 .flat_map(|entry| queued_in(entry, &pool))
                 .filter(|queued| after.is_none_or(|after| queued.key > after))
                 .collect();
@@ -75,10 +132,11 @@ impl Store for MemoryStore {
         })
     }
 
-    fn queued_pools(&self) -> Answer<'_, Vec<String>> {
+    fn queued_pools(&self, owner: Epoch) -> Answer<'_, Vec<String>> {
         self.answer(|tables| {
+            let owned = tables.runs.values().filter(|entry| tables.owns(owner, entry));
             let mut pools: Vec<String> =
-                tables.runs.values().flat_map(RunEntry::queued).map(|(_, row)| row.pool).collect();
+                owned.flat_map(RunEntry::queued).map(|(_, row)| row.pool).collect();
             pools.sort_unstable();
             pools.dedup();
             Ok(pools)
@@ -180,13 +238,22 @@ impl Store for MemoryStore {
         })
     }
 
-    fn outbox(&self, now: Timestamp, limit: usize) -> Answer<'_, Vec<OutboxMessage>> {
+    fn outbox(&self, now: Timestamp, keep: Interval, limit: usize) -> Answer<'_, Outgoing> {
         self.answer(|tables| {
-            let due = tables.outbox.values().filter(|message| message.message.due_at <= now);
+            let at = |message: &OutboxMessage| {
+                let kept_until = tables.outbox_kept.get(&message.id).copied();
+                kept_until.map_or(message.message.due_at, |kept| kept.max(message.message.due_at))
+            };
+            let due = tables.outbox.values().filter(|message| at(message) <= now);
+            let next = tables.outbox.values().map(at).filter(|at| *at > now).min();
             let mut due: Vec<OutboxMessage> = due.cloned().collect();
             due.sort_by_key(|message| (message.message.due_at, message.id));
             due.truncate(limit);
-            Ok(due)
+            if tables.sharing.is_some() {
+                let kept = due.iter().map(|message| (message.id, now.after(keep)));
+                tables.outbox_kept.extend(kept);
+            }
+            Ok(Outgoing { due, next })
         })
     }
 
@@ -195,6 +262,27 @@ impl Store for MemoryStore {
             for settlement in settlements {
                 settle_message(tables, settlement);
             }
+            Ok(())
+        })
+    }
+
+    fn submit(&self, submissions: Vec<NewSubmission>) -> Answer<'_, Vec<bool>> {
+        self.answer(|tables| Ok(tables.submit(submissions)))
+    }
+
+    fn receive(
+        &self,
+        queue: String,
+        now: Timestamp,
+        keep: Interval,
+        limit: usize,
+    ) -> Answer<'_, Received> {
+        self.answer(|tables| Ok(tables.receive(&queue, now, keep, limit)))
+    }
+
+    fn settle_submissions(&self, settlements: Vec<SubmissionSettlement>) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            tables.settle_submissions(settlements);
             Ok(())
         })
     }
@@ -261,6 +349,10 @@ impl Store for MemoryStore {
         self.answer(|_| Ok(()))
     }
 
+    fn ddl(&self) -> String {
+        String::new()
+    }
+
     fn close(&self) -> Answer<'_, ()> {
         // Closing a closed store is no error.
         if let Ok(mut tables) = self.tables() {
@@ -289,7 +381,7 @@ fn queued_in(entry: &RunEntry, pool: &str) -> Vec<Queued> {
 fn letter_matches(letter: &DeadLetter, filter: &DeadLetterFilter) -> bool {
     filter.tenant.as_ref().is_none_or(|tenant| letter.tenant == *tenant)
         && filter.workflow.as_ref().is_none_or(|workflow| letter.workflow == *workflow)
-        && filter.run.is_none_or(|run| letter.run == run)
+        && filter.run.is_none_or(|run| letter.run == Some(run))
         && filter.id.is_none_or(|id| letter.id == id)
         && (filter.with_settled || letter.settlement.is_none())
         && filter.before.is_none_or(|before| letter.id < before)
@@ -297,6 +389,10 @@ fn letter_matches(letter: &DeadLetter, filter: &DeadLetterFilter) -> bool {
 
 /// A message that is gone already is passed over.
 fn settle_message(tables: &mut Tables, settlement: OutboxSettlement) {
+    let (OutboxSettlement::Sent { id }
+    | OutboxSettlement::PutOff { id, .. }
+    | OutboxSettlement::GivenUp { id, .. }) = &settlement;
+    tables.outbox_kept.remove(id);
     match settlement {
         OutboxSettlement::Sent { id } => {
             tables.outbox.remove(&id);

@@ -10,9 +10,13 @@ use stepwell_core::run::{Dialect, Header, Parent, Routing, Run, RunStatus};
 use stepwell_core::step::{Step, StepError};
 use stepwell_core::time::Timestamp;
 
+use super::Epoch;
+
 /// A run as it is stored: everything but the workflow itself, which the engine keeps compiled.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredRun {
+    /// who may decide it, in a shared store; `None`: whoever writes it first
+    pub owner: Option<Epoch>,
     /// name of its workflow
     pub workflow: String,
     /// version of its workflow
@@ -105,6 +109,7 @@ impl StoredRun {
             created_at: header.created_at,
         };
         Self {
+            owner: None,
             workflow: header.workflow.name.clone(),
             workflow_version: header.workflow.version,
             header: stored,

@@ -5,7 +5,8 @@ use stepwell_core::time::Timestamp;
 
 use super::{HeaderRow, RecordRow, StateRow, StepRow};
 use crate::model::{
-    Advance, Create, Epoch, Group, Item, Key, NewDeadLetter, NewMessage, StaleReport,
+    Advance, Create, Epoch, Group, Input, InputAnswer, Item, Key, NewDeadLetter, NewMessage,
+    StaleReport,
 };
 
 /// A group of decisions as rows.
@@ -13,6 +14,8 @@ use crate::model::{
 pub(crate) struct GroupRows {
     pub(crate) epoch: Epoch,
     pub(crate) items: Vec<ItemRows>,
+    #[allow(dead_code, reason = "only a shared store has inputs")]
+    pub(crate) answers: Vec<InputAnswer>,
 }
 
 /// One item of a group as rows.
@@ -22,6 +25,8 @@ pub(crate) enum ItemRows {
     Advance(Box<AdvanceRows>),
     Reschedule { run: RunId, version: u64, wake_at: Option<Timestamp> },
     Audit(StaleReport),
+    #[allow(dead_code, reason = "only a shared store has inputs")]
+    Forward(Input),
 }
 
 /// A new run as rows.
@@ -56,7 +61,7 @@ pub(crate) struct AdvanceRows {
 impl GroupRows {
     pub(crate) fn encode(group: Group) -> Self {
         let items = group.items.into_iter().map(ItemRows::encode).collect();
-        Self { epoch: group.epoch, items }
+        Self { epoch: group.epoch, items, answers: group.answers }
     }
 }
 
@@ -69,6 +74,7 @@ impl ItemRows {
                 Self::Reschedule { run, version, wake_at }
             }
             Item::Audit(report) => Self::Audit(report),
+            Item::Forward(input) => Self::Forward(input),
         }
     }
 }

@@ -53,6 +53,8 @@ fn write_item(tx: &Transaction<'_>, item: &ItemRows) -> Result<Verdict, StoreErr
         ItemRows::Advance(advance) => write_advance(tx, advance),
         ItemRows::Reschedule { run, version, wake_at } => reschedule(tx, run, *version, *wake_at),
         ItemRows::Audit(report) => audit(tx, report),
+        // Every run is this process's own, so there is nobody to forward to.
+        ItemRows::Forward(_) => Ok(Verdict::Stale),
     }
 }
 

@@ -47,7 +47,8 @@ fn read(row: &Row<'_>) -> Result<DeadLetter, StoreError> {
     let mut columns = Columns::of(row);
     Ok(DeadLetter {
         id: columns.take()?,
-        run: columns.run_id()?,
+        run: columns.run_id_if_any()?,
+        message: columns.take()?,
         tenant: columns.tenant()?,
         workflow: columns.take()?,
         letter: NewDeadLetter {

@@ -10,10 +10,18 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::StoreError;
 
 /// In order; a file's `user_version` says how many it has seen.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/sqlite/0001_runs_and_history.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/sqlite/0001_runs_and_history.sql"),
+    include_str!("../../migrations/sqlite/0002_submissions.sql"),
+];
 
 /// "SWEL": tells our files from other programs' databases.
 const APPLICATION_ID: i64 = 0x5357_454C;
+
+/// What the migrations of this release do, in order.
+pub(super) fn ddl() -> String {
+    MIGRATIONS.join("\n")
+}
 
 /// Runs the migrations that the file has not seen.
 ///

@@ -22,6 +22,7 @@ mod readers;
 mod retention;
 mod run_write;
 mod store;
+mod submission;
 mod token;
 mod writer;
 

@@ -6,18 +6,17 @@ use stepwell_core::time::Timestamp;
 use super::columns::{Columns, limit};
 use super::commit::insert_dead_letter;
 use crate::error::StoreError;
-use crate::model::{NewMessage, OutboxMessage, OutboxSettlement};
+use crate::model::{NewMessage, OutboxMessage, OutboxSettlement, Outgoing};
 
 const OUTBOX: &str = include_str!("../../sql/sqlite/outbox.sql");
+const OUTBOX_NEXT: &str = include_str!("../../sql/sqlite/outbox_next.sql");
 const OUTBOX_DELETE: &str = include_str!("../../sql/sqlite/outbox_delete.sql");
 const OUTBOX_PUT_OFF: &str = include_str!("../../sql/sqlite/outbox_put_off.sql");
 
 /// Messages that are due, oldest first.
-pub(super) fn due(
-    db: &Connection,
-    now: Timestamp,
-    rows: usize,
-) -> Result<Vec<OutboxMessage>, StoreError> {
+pub(super) fn due(db: &Connection, now: Timestamp, rows: usize) -> Result<Outgoing, StoreError> {
+    let next: Option<i64> =
+        db.prepare_cached(OUTBOX_NEXT)?.query_row([now.as_millis()], |row| row.get(0))?;
     let mut statement = db.prepare_cached(OUTBOX)?;
     let found = statement.query_and_then(params![now.as_millis(), limit(rows)], |row| {
         let mut columns = Columns::of(row);
@@ -33,7 +32,8 @@ pub(super) fn due(
             },
         })
     })?;
-    found.collect()
+    let due = found.collect::<Result<_, StoreError>>()?;
+    Ok(Outgoing { due, next: next.map(Timestamp::from_millis) })
 }
 
 /// Strikes messages off, puts them off, or gives them up. One that is gone already is passed over.

@@ -1,11 +1,13 @@
 //! The store's contract, each call sent to where it is done: the writer thread or a reader.
 
+use stepwell_core::duration::Interval;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
 
 use super::columns::Columns;
 use super::{
-    SqliteStore, commit, dead_letter, document, list, load, outbox, query, retention, token,
+    SqliteStore, commit, dead_letter, document, list, load, migrate, outbox, query, retention,
+    submission, token,
 };
 use crate::model::*;
 use crate::{Answer, Store};
@@ -35,12 +37,13 @@ impl Store for SqliteStore {
         Box::pin(self.readers.read(move |db| load::load(db, &runs)))
     }
 
-    fn due(&self, now: Timestamp, limit: usize) -> Answer<'_, Due> {
+    fn due(&self, _owner: Epoch, now: Timestamp, limit: usize) -> Answer<'_, Due> {
         Box::pin(self.readers.read(move |db| load::due(db, now, limit)))
     }
 
     fn queued(
         &self,
+        _owner: Epoch,
         pool: String,
         after: Option<QueueKey>,
         limit: usize,
@@ -48,7 +51,7 @@ impl Store for SqliteStore {
         Box::pin(self.readers.read(move |db| load::queued(db, &pool, after, limit)))
     }
 
-    fn queued_pools(&self) -> Answer<'_, Vec<String>> {
+    fn queued_pools(&self, _owner: Epoch) -> Answer<'_, Vec<String>> {
         Box::pin(self.readers.read(load::queued_pools))
     }
 
@@ -96,12 +99,31 @@ impl Store for SqliteStore {
         Box::pin(self.write(move |tx| dead_letter::settle(tx, id, &settlement)))
     }
 
-    fn outbox(&self, now: Timestamp, limit: usize) -> Answer<'_, Vec<OutboxMessage>> {
+    // One process sends, and settles before it looks again: nothing has to be kept from anybody.
+    fn outbox(&self, now: Timestamp, _keep: Interval, limit: usize) -> Answer<'_, Outgoing> {
         Box::pin(self.readers.read(move |db| outbox::due(db, now, limit)))
     }
 
     fn settle_outbox(&self, settlements: Vec<OutboxSettlement>) -> Answer<'_, ()> {
         Box::pin(self.write(move |tx| outbox::settle(tx, &settlements)))
+    }
+
+    fn submit(&self, submissions: Vec<NewSubmission>) -> Answer<'_, Vec<bool>> {
+        Box::pin(self.write(move |tx| submission::submit(tx, &submissions)))
+    }
+
+    fn receive(
+        &self,
+        queue: String,
+        now: Timestamp,
+        keep: Interval,
+        limit: usize,
+    ) -> Answer<'_, Received> {
+        Box::pin(self.write(move |tx| submission::receive(tx, &queue, now, keep, limit)))
+    }
+
+    fn settle_submissions(&self, settlements: Vec<SubmissionSettlement>) -> Answer<'_, ()> {
+        Box::pin(self.write(move |tx| submission::settle(tx, &settlements)))
     }
 
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {
@@ -142,6 +164,10 @@ impl Store for SqliteStore {
             self.readers.read(query::figures).await?;
             Ok(())
         })
+    }
+
+    fn ddl(&self) -> String {
+        migrate::ddl()
     }
 
     fn close(&self) -> Answer<'_, ()> {

@@ -44,14 +44,15 @@ async fn damage_anywhere_is_recognized_or_harmless() {
     let mut recognized = 0;
     for variant in 0..40_usize {
         let mut bytes = sound.clone();
-        let start = variant * 7_919 * 13 % (bytes.len() - 64);
+        // From end to end, and at another place of its page each time.
+        let start = variant * (bytes.len() - 64) / 40 / 4_096 * 4_096 + variant * 97 % 4_032;
         for (offset, byte) in bytes[start..start + 64].iter_mut().enumerate() {
             *byte ^= u8::try_from((offset * 37 + variant * 11) % 255 + 1).unwrap();
         }
         std::fs::write(&path, bytes).unwrap();
         recognized += usize::from(is_recognized(&path).await);
     }
-    assert!(recognized > 10, "most of the file is in use, but only {recognized} were noticed");
+    assert!(recognized >= 8, "most of the file is in use, but only {recognized} were noticed");
 }
 
 /// Whether opening the file or using it says that it is damaged.

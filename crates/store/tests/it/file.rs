@@ -120,7 +120,7 @@ async fn a_commit_waits_for_a_foreign_lock_and_then_says_so() {
     let foreign = Connection::open(&path).unwrap();
     foreign.execute_batch("BEGIN IMMEDIATE").unwrap();
 
-    let group = Group { epoch: world.epoch, items: vec![item(started(header(1)))] };
+    let group = Group::of(world.epoch, vec![item(started(header(1)))]);
     let refused = store.commit(group.clone()).await;
     assert!(matches!(refused, Err(StoreError::Unavailable { .. })), "{refused:?}");
 

@@ -30,7 +30,7 @@ async fn a_full_disk_changes_nothing_and_heals_by_itself() {
         let numbers = stored + 1..stored + 11;
         let (creates, ends): (Vec<_>, Vec<_>) = numbers.map(ended).unzip();
         let items = creates.into_iter().map(item).chain(ends).collect();
-        match store.commit(Group { epoch: world.epoch, items }).await {
+        match store.commit(Group::of(world.epoch, items)).await {
             Ok(_) => stored += 10,
             Err(error) => break error,
         }

@@ -1,6 +1,8 @@
-CREATE TABLE dead_letter (
+CREATE TABLE "dead_letter" (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
-    run_id        BLOB    NOT NULL CHECK (length(run_id) = 16),
+    -- without a run it is an order, which stands in message
+    run_id        BLOB    CHECK (length(run_id) = 16),
+    message       TEXT,
     tenant        TEXT    NOT NULL,
     workflow      TEXT    NOT NULL,
     reason        TEXT    NOT NULL,
@@ -10,7 +12,8 @@ CREATE TABLE dead_letter (
     at            INTEGER NOT NULL,
     settled       INTEGER NOT NULL DEFAULT 0 CHECK (settled IN (0, 1)),
     settlement    TEXT,
-    CHECK ((settlement IS NOT NULL) = settled)
+    CHECK ((settlement IS NOT NULL) = settled),
+    CHECK ((run_id IS NULL) = (message IS NOT NULL))
 ) STRICT;
 
 CREATE TABLE history (
@@ -188,6 +191,23 @@ CREATE TABLE stub (
     deleted_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE submission (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    queue        TEXT    NOT NULL,
+    message_id   TEXT    NOT NULL,
+    workflow     TEXT    NOT NULL,
+    priority     INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 10),
+    body         TEXT    NOT NULL,
+    enqueued_at  INTEGER NOT NULL,
+    expires_at   INTEGER NOT NULL,
+    -- earlier goes first: when it was put there, moved ahead by its priority
+    place        INTEGER NOT NULL,
+    deliveries   INTEGER NOT NULL DEFAULT 0 CHECK (deliveries >= 0),
+    -- not taken before: somebody has it, or gave it back to rest
+    locked_until INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (queue, message_id)
+) STRICT;
+
 CREATE TABLE tenant_load (
     tenant        TEXT    NOT NULL PRIMARY KEY,
     open          INTEGER NOT NULL CHECK (open >= 0),
@@ -241,6 +261,10 @@ CREATE INDEX run_by_wake ON run (wake_at) WHERE wake_at IS NOT NULL;
 CREATE INDEX run_by_workflow ON run (workflow, status);
 
 CREATE INDEX step_queue ON step (pool, rank) WHERE pool IS NOT NULL;
+
+CREATE INDEX submission_by_lock ON submission (queue, locked_until);
+
+CREATE INDEX submission_by_place ON submission (queue, place);
 
 CREATE INDEX workflow_by_request_type ON workflow (request_type) WHERE request_type IS NOT NULL;
 

@@ -1,0 +1,3 @@
+-- When the next order of a queue may be taken that somebody has now.
+SELECT min(locked_until) FROM submission INDEXED BY submission_by_lock
+ WHERE queue = ?1 AND locked_until > ?2
