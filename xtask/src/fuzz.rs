@@ -96,3 +96,24 @@ fn for_seconds(seconds: u32) -> Outcome {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_in_the_folder_is_run() {
+        let files = fs::read_dir(tree::root().join("fuzz/fuzz_targets")).expect("it is listed");
+        let mut names: Vec<String> = files
+            .map(|file| file.expect("it is listed").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        assert_eq!(names, TARGETS.map(|target| format!("{target}.rs")));
+    }
+
+    #[test]
+    fn a_length_that_is_no_number_is_refused() {
+        assert_eq!(parse("7"), Ok(7));
+        assert!(parse("a while").is_err_and(|message| message.contains("a while")));
+    }
+}
