@@ -18,16 +18,11 @@ pub(crate) enum ConfigCommand {
     Show(AllFlags),
 }
 
-const HIDDEN: &str = "(set, not shown)";
-
 pub(crate) fn run(global: Global, command: ConfigCommand) -> Result<Exit, Failure> {
     let ConfigCommand::Show(flags) = command;
     let session = global.session(flags.0)?;
     let shown = session.config.iter().map(|(setting, value)| {
-        let text = match &value.text {
-            Some(_) if setting.is_secret() => Some(HIDDEN.to_owned()),
-            text => text.clone(),
-        };
+        let text = value.text.as_deref().map(|text| setting.shown(text));
         (setting.key, text, value.origin.to_string())
     });
     if session.print.is_json() {

@@ -73,9 +73,10 @@ fn argument(setting: &'static Setting) -> Arg {
         Some(default) if !default.is_empty() => format!(" [default: {default}]"),
         Some(_) | None => String::new(),
     };
+    let alias = setting.alias().map(|alias| format!(", {}", alias.variable)).unwrap_or_default();
     let argument = Arg::new(setting.key)
         .long(setting.flag)
-        .help(format!("{} [env: {}]{default}", setting.help, setting.variable()))
+        .help(format!("{} [env: {}{alias}]{default}", setting.help, setting.variable()))
         .value_name(setting.kind.placeholder())
         .global(setting.scope == Scope::Every)
         .help_heading(if setting.scope == Scope::Every { EVERYWHERE } else { "Settings" });

@@ -5,8 +5,10 @@
 
 mod file;
 mod flags;
+mod place;
 mod resolve;
 mod table;
 
 pub(crate) use flags::{AllFlags, ClientFlags, EVERYWHERE, EveryFlags, Given, ServeFlags};
+pub(crate) use place::StorePlace;
 pub(crate) use resolve::{Config, Surroundings, TOKEN_FILE};

@@ -4,15 +4,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use stepwell_core::duration::Interval;
+
 use super::file::File;
 use super::flags::Given;
-use super::table::{Kind, SETTINGS, Setting, items};
+use super::place::StorePlace;
+use super::table::{SETTINGS, Setting, items};
 use crate::failure::Failure;
 
 /// The name of the configuration file.
 const FILE: &str = "stepwell.toml";
 /// The name of the file in the data directory that holds the first admin token.
 pub(crate) const TOKEN_FILE: &str = "admin-token";
+
+/// So many signs of life fit at least into the silence after which a server counts as dead.
+const SIGNS_OF_LIFE: u64 = 3;
 
 /// What the process was started with, handed in so that a test can say it.
 #[derive(Clone, Debug, Default)]
@@ -115,6 +121,7 @@ impl Config {
             values.insert(setting.key, value);
         }
         let mut config = Self { values };
+        config.check_silence()?;
         config.look_for_token();
         Ok(config)
     }
@@ -149,6 +156,41 @@ impl Config {
         PathBuf::from(self.text("data"))
     }
 
+    /// A period, or another setting that has a type of its own and always a value.
+    pub(crate) fn parsed<T: std::str::FromStr>(&self, key: &str) -> T {
+        let value = self.text(key).parse().ok();
+        value.expect("settings are checked when they are read")
+    }
+
+    /// Where everything is kept.
+    pub(crate) fn store(&self) -> StorePlace {
+        match self.get("store") {
+            Some(_) => self.parsed("store"),
+            None => StorePlace::Sqlite(self.data().join("stepwell.db")),
+        }
+    }
+
+    /// One lost sign of life is no death.
+    fn check_silence(&self) -> Result<(), Failure> {
+        let heartbeat: Interval = self.parsed("heartbeat_interval");
+        let threshold: Interval = self.parsed("orphan_threshold");
+        if threshold >= heartbeat.saturating_mul(SIGNS_OF_LIFE) {
+            return Ok(());
+        }
+        let origin = |key: &str| &self.values[key].origin;
+        let what = format!(
+            "orphan_threshold {threshold} (from {}) is less than {SIGNS_OF_LIFE} times \
+             heartbeat_interval {heartbeat} (from {}): a server would lose its jobs for a single sign \
+             of life that came late",
+            origin("orphan_threshold"),
+            origin("heartbeat_interval"),
+        );
+        Err(Failure::usage(what).next(format!(
+            "let orphan_threshold be at least {}, or shorten heartbeat_interval",
+            heartbeat.saturating_mul(SIGNS_OF_LIFE)
+        )))
+    }
+
     /// The server wrote its first token beside its data; on its own machine that is enough.
     fn look_for_token(&mut self) {
         if self.get("token").is_some() || !is_local(self.text("server")) {
@@ -177,6 +219,11 @@ fn effective(
     if let Some(text) = surroundings.variable(&variable) {
         return value(text, Origin::Environment(variable));
     }
+    if let Some(alias) = setting.alias()
+        && let Some(text) = surroundings.variable(alias.variable)
+    {
+        return value(&alias.value(text), Origin::Environment(alias.variable.to_owned()));
+    }
     if let Some(file) = file
         && let Some((text, line)) = file.values.get(setting.key)
     {
@@ -192,8 +239,8 @@ fn effective(
 fn check(setting: &Setting, value: &Value) -> Result<(), Failure> {
     let Some(text) = &value.text else { return Ok(()) };
     let Some(fault) = setting.kind.fault(text) else { return Ok(()) };
-    let shown = if setting.kind == Kind::Secret { String::new() } else { format!(" {text:?}") };
-    Err(Failure::usage(format!("{}{shown} is not valid", value.origin)).next(fault))
+    let shown = setting.shown(text);
+    Err(Failure::usage(format!("{} {shown:?} is not valid", value.origin)).next(fault))
 }
 
 fn is_local(server: &str) -> bool {
@@ -273,6 +320,66 @@ mod tests {
             error: STEPWELL_LISTEN "8080" is not valid
               next: write an address with a port, such as 127.0.0.1:8080"#]];
         check("listen", &Given::default(), &surroundings, refusal);
+    }
+
+    // B-067: the variables of the seed, counted in seconds, with its defaults.
+    #[test]
+    fn variables_that_an_estate_already_has_are_honored() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut surroundings = surroundings(directory.path());
+        let nothing = Given::default();
+        check("heartbeat_interval", &nothing, &surroundings, expect!["30s from default"]);
+        check("orphan_threshold", &nothing, &surroundings, expect!["120s from default"]);
+        check("orphan_scan_interval", &nothing, &surroundings, expect!["60s from default"]);
+        check("job_queue_name", &nothing, &surroundings, expect!["dag-jobs from default"]);
+        for (variable, value) in [
+            ("HEARTBEAT_INTERVAL_SEC", "3"),
+            ("ORPHAN_THRESHOLD_SEC", "10"),
+            ("ORPHAN_SCAN_INTERVAL_SEC", "5"),
+            ("JOB_QUEUE_NAME", "7"),
+        ] {
+            surroundings.variables.insert(variable.to_owned(), value.to_owned());
+        }
+        let seed = &surroundings;
+        check("heartbeat_interval", &nothing, seed, expect!["3s from HEARTBEAT_INTERVAL_SEC"]);
+        check("orphan_threshold", &nothing, seed, expect!["10s from ORPHAN_THRESHOLD_SEC"]);
+        check("orphan_scan_interval", &nothing, seed, expect!["5s from ORPHAN_SCAN_INTERVAL_SEC"]);
+        check("job_queue_name", &nothing, seed, expect!["7 from JOB_QUEUE_NAME"]);
+        surroundings.variables.insert("STEPWELL_HEARTBEAT_INTERVAL".to_owned(), "500ms".to_owned());
+        let own = expect!["500ms from STEPWELL_HEARTBEAT_INTERVAL"];
+        check("heartbeat_interval", &nothing, &surroundings, own);
+    }
+
+    // B-067: a threshold that a single late sign of life would pass is refused.
+    #[test]
+    fn a_silence_shorter_than_three_signs_of_life_is_refused_with_both_origins() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut surroundings = surroundings(directory.path());
+        surroundings.variables.insert("ORPHAN_THRESHOLD_SEC".to_owned(), "89".to_owned());
+        let refusal = expect![[r#"
+            error: orphan_threshold 89s (from ORPHAN_THRESHOLD_SEC) is less than 3 times heartbeat_interval 30s (from default): a server would lose its jobs for a single sign of life that came late
+              next: let orphan_threshold be at least 90s, or shorten heartbeat_interval"#]];
+        check("orphan_threshold", &Given::default(), &surroundings, refusal);
+        surroundings.variables.insert("ORPHAN_THRESHOLD_SEC".to_owned(), "90".to_owned());
+        let enough = expect!["90s from ORPHAN_THRESHOLD_SEC"];
+        check("orphan_threshold", &Given::default(), &surroundings, enough);
+        surroundings.variables.insert("HEARTBEAT_INTERVAL_SEC".to_owned(), "0".to_owned());
+        let refusal = expect![[r#"
+            error: HEARTBEAT_INTERVAL_SEC "0s" is not valid
+              next: it must be longer than nothing"#]];
+        check("heartbeat_interval", &Given::default(), &surroundings, refusal);
+    }
+
+    #[test]
+    fn a_store_that_cannot_be_understood_is_refused_without_being_shown() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut surroundings = surroundings(directory.path());
+        let wrong = "postgers://me:secret@h/d".to_owned();
+        surroundings.variables.insert("STEPWELL_STORE".to_owned(), wrong);
+        let refusal = expect![[r#"
+            error: STEPWELL_STORE "(set, not shown)" is not valid
+              next: write sqlite:FILE, or a URL such as postgres://user:password@host:5432/database"#]];
+        check("store", &Given::default(), &surroundings, refusal);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use stepwell_connectors::egress::{Cidr, HostPattern};
 use stepwell_core::duration::Interval;
 
+use super::place::StorePlace;
+
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
@@ -46,6 +48,10 @@ pub(crate) enum Kind {
     Count,
     /// a length of time such as `30d`
     Duration,
+    /// a length of time between two happenings, longer than nothing
+    Period,
+    /// a file of SQLite or a database of PostgreSQL
+    Store,
     /// on or off
     Switch,
     /// one of these words
@@ -62,8 +68,11 @@ pub(crate) enum Kind {
     Secret,
 }
 
+/// What is shown instead of a secret.
+const HIDDEN: &str = "(set, not shown)";
+
 /// Every setting, in the order it is shown.
-pub(crate) const SETTINGS: [Setting; 15] = [
+pub(crate) const SETTINGS: [Setting; 20] = [
     Setting {
         key: "output",
         flag: "output",
@@ -96,6 +105,15 @@ pub(crate) const SETTINGS: [Setting; 15] = [
         kind: Kind::Path,
         default: None,
         help: "The directory for all data; by default stepwell in the XDG data directory",
+    },
+    Setting {
+        key: "store",
+        flag: "store",
+        scope: Scope::Serve,
+        kind: Kind::Store,
+        default: None,
+        help: "Where everything is kept: sqlite:FILE, or postgres://… for several servers that share \
+               the work; by default stepwell.db in the data directory",
     },
     Setting {
         key: "listen",
@@ -147,6 +165,40 @@ pub(crate) const SETTINGS: [Setting; 15] = [
         help: "How long ended jobs are kept, such as 30d; by default for ever",
     },
     Setting {
+        key: "heartbeat_interval",
+        flag: "heartbeat-interval",
+        scope: Scope::Serve,
+        kind: Kind::Period,
+        default: Some("30s"),
+        help: "On PostgreSQL: how often this server gives a sign of life",
+    },
+    Setting {
+        key: "orphan_threshold",
+        flag: "orphan-threshold",
+        scope: Scope::Serve,
+        kind: Kind::Period,
+        default: Some("120s"),
+        help: "On PostgreSQL: after how much silence of a server the others take its jobs over; at \
+               least three times the heartbeat interval",
+    },
+    Setting {
+        key: "orphan_scan_interval",
+        flag: "orphan-scan-interval",
+        scope: Scope::Serve,
+        kind: Kind::Period,
+        default: Some("60s"),
+        help: "On PostgreSQL: how often this server looks for jobs that nobody owns, if nothing else \
+               made it look",
+    },
+    Setting {
+        key: "job_queue_name",
+        flag: "job-queue-name",
+        scope: Scope::Serve,
+        kind: Kind::Text,
+        default: Some("dag-jobs"),
+        help: "The queue from which orders of the platform dialect are taken",
+    },
+    Setting {
         key: "allow_webhook_host",
         flag: "allow-webhook-host",
         scope: Scope::Serve,
@@ -189,6 +241,33 @@ pub(crate) const SETTINGS: [Setting; 15] = [
     },
 ];
 
+/// Settings that an estate may already have under another variable, and the unit it counts in.
+const ALIASES: [Alias; 4] = [
+    Alias { key: "heartbeat_interval", variable: "HEARTBEAT_INTERVAL_SEC", unit: "s" },
+    Alias { key: "orphan_threshold", variable: "ORPHAN_THRESHOLD_SEC", unit: "s" },
+    Alias { key: "orphan_scan_interval", variable: "ORPHAN_SCAN_INTERVAL_SEC", unit: "s" },
+    Alias { key: "job_queue_name", variable: "JOB_QUEUE_NAME", unit: "" },
+];
+
+/// Another variable for a setting.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Alias {
+    /// of the setting
+    key: &'static str,
+    /// in the environment
+    pub(crate) variable: &'static str,
+    /// of a bare number
+    unit: &'static str,
+}
+
+impl Alias {
+    /// The value as the setting wants it.
+    pub(crate) fn value(&self, text: &str) -> String {
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { format!("{text}{}", self.unit) } else { text.to_owned() }
+    }
+}
+
 impl Setting {
     /// The setting with this key.
     pub(crate) fn named(key: &str) -> Option<&'static Setting> {
@@ -200,9 +279,20 @@ impl Setting {
         format!("STEPWELL_{}", self.key.to_uppercase())
     }
 
-    /// Whether its value is never shown.
-    pub(crate) fn is_secret(&self) -> bool {
-        self.kind == Kind::Secret
+    /// Another environment variable, which counts if its own is not set.
+    pub(crate) fn alias(&self) -> Option<&'static Alias> {
+        ALIASES.iter().find(|alias| alias.key == self.key)
+    }
+
+    /// A value as it may be shown, be it valid or not.
+    pub(crate) fn shown(&self, value: &str) -> String {
+        match self.kind {
+            Kind::Secret => HIDDEN.to_owned(),
+            Kind::Store => value
+                .parse::<StorePlace>()
+                .map_or_else(|_| HIDDEN.to_owned(), |place| place.to_string()),
+            _ => value.to_owned(),
+        }
     }
 }
 
@@ -216,6 +306,8 @@ impl Kind {
             | Self::Address
             | Self::Count
             | Self::Duration
+            | Self::Period
+            | Self::Store
             | Self::Switch
             | Self::Word(_)
             | Self::Text
@@ -230,7 +322,8 @@ impl Kind {
             Self::Url => "URL",
             Self::Address => "ADDRESS",
             Self::Count => "N",
-            Self::Duration => "TIME",
+            Self::Duration | Self::Period => "TIME",
+            Self::Store => "STORE",
             Self::Switch => "BOOL",
             Self::Word(_) | Self::Text => "WORD",
             Self::Words(_) => "WORDS",
@@ -260,6 +353,11 @@ impl Kind {
                 wrong(is_count, "write a whole number from 1")
             }
             Self::Duration => value.parse::<Interval>().err().map(|error| error.to_string()),
+            Self::Period => match value.parse::<Interval>() {
+                Ok(period) => wrong(!period.is_zero(), "it must be longer than nothing"),
+                Err(error) => Some(error.to_string()),
+            },
+            Self::Store => value.parse::<StorePlace>().err().map(str::to_owned),
             Self::Switch => wrong(matches!(value, "true" | "false"), "write true or false"),
             Self::Word(words) => {
                 wrong(words.contains(&value), &format!("write one of {}", words.join(", ")))

@@ -4,6 +4,7 @@ mod announce;
 mod log;
 mod parts;
 pub(crate) mod signal;
+mod store;
 mod webhook_secret;
 
 use std::net::SocketAddr;

@@ -9,24 +9,26 @@ use stepwell_connectors::bus::embedded::{EmbeddedBus, Settings as BusSettings};
 use stepwell_connectors::clock::{Clock, SystemClock};
 use stepwell_connectors::egress::{Egress, Policy};
 use stepwell_core::duration::Interval;
+use stepwell_core::time::Timestamp;
 use stepwell_engine::{Engine, Parts, Retention, Settings as EngineSettings};
 use stepwell_server::{Api, Hosts, Settings as ServerSettings, app, first_admin_token};
-use stepwell_store::sqlite::{Options, SqliteStore};
-use stepwell_store::{Store, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::store::{self, Opened, store_failure};
 use super::webhook_secret;
-use crate::config::Config;
+use crate::config::{Config, StorePlace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
 /// What a server is told.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// for all data
+    /// for what does not lie in the store: the first token, the secret of webhooks
     pub(crate) data: PathBuf,
+    /// where everything is kept
+    pub(crate) store: StorePlace,
     /// where to listen
     pub(crate) listen: SocketAddr,
     /// how workers reach it; `None`: at the address it listens on
@@ -56,6 +58,7 @@ impl Plan {
     pub(crate) fn local(data: &Path) -> Self {
         Self {
             data: data.to_owned(),
+            store: StorePlace::Sqlite(data.join("stepwell.db")),
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             base_url: None,
             tenant_cap: None,
@@ -69,6 +72,7 @@ impl Plan {
         let valid = "settings are checked when they are read";
         Ok(Self {
             data: config.data(),
+            store: config.store(),
             listen: config.text("listen").parse().expect(valid),
             base_url: config.get("base_url").map(str::to_owned),
             tenant_cap: Some(config.text("tenant_cap").parse().expect(valid)),
@@ -140,36 +144,33 @@ impl Running {
 }
 
 async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
-    let path = plan.data.join("stepwell.db");
-    // Opening reads and may migrate; the other threads of the runtime need not wait for the disk.
-    let opened = tokio::task::spawn_blocking(move || SqliteStore::open(path, Options::default()));
-    let store = opened.await.expect("opening the store does not panic");
-    let store = store.map_err(|error| store_failure(&error))?;
-    let clock = clock_for(&store).await.map_err(|error| store_failure(&error))?;
-    let store: Arc<dyn Store> = Arc::new(store);
-    let webhook_secret = webhook_secret::read_or_create(&plan.data)?;
+    let Opened { store, latest } = store::open(&plan.store).await?;
+    let clock = clock_from(latest);
+    let webhook_secret = webhook_secret::read_or_create(&plan.data, store.as_ref()).await?;
     let bus = EmbeddedBus::new(BusSettings::default(), Arc::clone(&clock));
     let settings = EngineSettings {
         retention: Retention { commands: plan.retention },
         ..EngineSettings::default()
     };
     let parts = Parts { store, bus: Arc::new(bus), clock, egress, webhook_secret, settings };
-    let instance = format!("process {}", std::process::id());
-    Engine::start(parts, &instance).await.map_err(|error| store_failure(&error))
+    Engine::start(parts, &instance_id()).await.map_err(|error| store_failure(&error))
+}
+
+/// New with every start: what an earlier process owned is not taken for one's own.
+fn instance_id() -> String {
+    uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string()
 }
 
 /// The machine's clock; if that is behind what open jobs have seen, time goes on from there, or their
 /// timers would wait for the difference.
-async fn clock_for(store: &SqliteStore) -> Result<Arc<dyn Clock>, StoreError> {
+fn clock_from(latest: Option<Timestamp>) -> Arc<dyn Clock> {
     let machine_ms = SystemClock::new().now_ms();
-    let Some(latest) = store.latest_change().await? else {
-        return Ok(Arc::new(SystemClock::new()));
-    };
+    let Some(latest) = latest else { return Arc::new(SystemClock::new()) };
     if latest.as_millis() > machine_ms {
         let seconds = (latest.as_millis() - machine_ms) / 1_000;
         tracing::warn!(seconds, "clock_behind: jobs have seen a later time; going on from there");
     }
-    Ok(Arc::new(SystemClock::no_earlier_than(latest.as_millis())))
+    Arc::new(SystemClock::no_earlier_than(latest.as_millis()))
 }
 
 fn server_settings(plan: &Plan, address: SocketAddr, egress: Egress) -> ServerSettings {
@@ -181,20 +182,6 @@ fn server_settings(plan: &Plan, address: SocketAddr, egress: Egress) -> ServerSe
         Hosts::Any
     };
     ServerSettings { tenant_cap: plan.tenant_cap, hosts, ..ServerSettings::new(&base_url, egress) }
-}
-
-fn store_failure(error: &StoreError) -> Failure {
-    match error {
-        StoreError::Refused { reason } => Failure::new(Exit::Refused, "store_refused", reason),
-        StoreError::Fenced { .. } => Failure::new(Exit::Refused, "fenced", error.to_string())
-            .next("another process uses the same store; stop one of the two"),
-        StoreError::Unavailable { .. } => {
-            Failure::new(Exit::Unavailable, "store_unavailable", error.to_string())
-                .next("see that the disk has room and can be written to, and start again")
-        }
-        StoreError::Broken { .. } => Failure::new(Exit::Failure, "store_broken", error.to_string())
-            .next("restore the data directory from a backup; see docs/operations.md"),
-    }
 }
 
 /// How long a stop may take before the process ends anyway.

@@ -2,6 +2,8 @@
 //!
 //! Receivers need it to verify what they get, so it cannot stay inside the database. It is written
 //! as the Standard Webhooks specification wants it: `whsec_` and the bytes in base64.
+//!
+//! Servers that share a store must sign alike, so that theirs comes from the store the first time.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -10,20 +12,32 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use stepwell_store::Store;
 
+use super::store::store_failure;
 use crate::failure::Failure;
 
 const FILE: &str = "webhook-secret";
+/// In a shared store.
+const NAME: &str = "webhook_secret";
 const PREFIX: &str = "whsec_";
 /// As the specification asks for: 24 to 64 bytes.
 const BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// The secret in the data directory; a fresh one is written if there is none.
-pub(super) fn read_or_create(data: &Path) -> Result<Vec<u8>, Failure> {
+/// The secret in the data directory; if there is none, that of a shared store or a fresh one is
+/// written there.
+pub(super) async fn read_or_create(data: &Path, store: &dyn Store) -> Result<Vec<u8>, Failure> {
     let path = data.join(FILE);
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(cause) if cause.kind() == ErrorKind::NotFound => create(&path)?,
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {
+            let fresh = rand::random::<[u8; 32]>().to_vec();
+            let secret = match store.is_shared() {
+                true => store.secret(NAME.to_owned(), fresh).await,
+                false => Ok(fresh),
+            };
+            create(&path, &secret.map_err(|error| store_failure(&error))?)?
+        }
         Err(cause) => return Err(Failure::file(&path, "read", &cause)),
     };
     parse(text.trim()).ok_or_else(|| {
@@ -32,8 +46,11 @@ pub(super) fn read_or_create(data: &Path) -> Result<Vec<u8>, Failure> {
     })
 }
 
-fn create(path: &Path) -> Result<String, Failure> {
-    let text = format!("{PREFIX}{}", BASE64_STANDARD.encode(rand::random::<[u8; 32]>()));
+fn create(path: &Path, secret: &[u8]) -> Result<String, Failure> {
+    let text = format!("{PREFIX}{}", BASE64_STANDARD.encode(secret));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|cause| Failure::file(folder, "made", &cause))?;
+    }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let written = options.open(path).and_then(|mut file| writeln!(file, "{text}"));
@@ -48,15 +65,27 @@ fn parse(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use stepwell_core::time::Timestamp;
+    use stepwell_store::memory::MemoryStore;
+
     use super::*;
 
-    #[test]
-    fn a_secret_is_made_once_and_a_broken_one_is_not_replaced_in_silence() {
+    #[tokio::test]
+    async fn a_secret_is_made_once_and_a_broken_one_is_not_replaced_in_silence() {
         let data = tempfile::tempdir().unwrap();
-        let first = read_or_create(data.path()).unwrap();
-        assert_eq!(read_or_create(data.path()).unwrap(), first);
+        let store = MemoryStore::new();
+        let first = read_or_create(data.path(), &store).await.unwrap();
+        assert_eq!(read_or_create(data.path(), &store).await.unwrap(), first);
         std::fs::write(data.path().join(FILE), "whsec_c2hvcnQ=\n").unwrap();
-        let refusal = read_or_create(data.path()).unwrap_err();
+        let refusal = read_or_create(data.path(), &store).await.unwrap_err();
         assert!(refusal.what.contains("holds no webhook secret"), "{refusal}");
+    }
+
+    #[tokio::test]
+    async fn servers_that_share_a_store_sign_with_one_secret() {
+        let store = MemoryStore::shared(|| Timestamp::from_millis(0));
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let secret = read_or_create(first.path(), &store).await.unwrap();
+        assert_eq!(read_or_create(second.path(), &store).await.unwrap(), secret);
     }
 }

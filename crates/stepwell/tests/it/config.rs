@@ -57,3 +57,20 @@ fn a_token_is_never_shown() {
         assert!(ended.stdout.contains("STEPWELL_TOKEN"), "{}", ended.stdout);
     }
 }
+
+#[test]
+fn the_password_of_a_store_is_never_shown() {
+    let home = tempfile::tempdir().unwrap();
+    let url = "postgres://me:secret@127.0.0.1:1/d?password=secret";
+    for output in ["table", "json"] {
+        let mut command = program(home.path());
+        command.args(["config", "show", "--output", output]).env("STEPWELL_STORE", url);
+        let ended = run(&mut command).with_code(0);
+        assert!(!ended.stdout.contains("secret"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("postgres://me:***@127.0.0.1:1/d"), "{}", ended.stdout);
+    }
+    let serve = ["serve", "--store", url, "--log-filter", "trace", "--data", "d"];
+    let ended = run(program(home.path()).args(serve));
+    assert_ne!(ended.code, Some(0));
+    assert!(!format!("{}{}", ended.stdout, ended.stderr).contains("secret"), "{}", ended.stderr);
+}
