@@ -1,7 +1,7 @@
 //! How each dialect says it: documents, requests, messages, views, status words. Pure.
 //!
 //! [`workflow`] reads the documents that every dialect but the runbooks follows. Each dialect is a
-//! module of its own with the same file names in all of them; [`commands`] is the first. [`fields`],
+//! module of its own with the same file names in all of them: [`commands`], [`platform`]. [`fields`],
 //! [`yaml`] and [`problem`] are what all readers are made of. Nothing in this crate decides what a
 //! run does next: that is for `stepwell_core`.
 
@@ -10,7 +10,11 @@ pub mod fields;
 pub mod moment;
 mod name;
 pub mod notice;
+pub mod payload;
+pub mod platform;
 pub mod problem;
+pub mod rejection;
 pub mod resume;
+mod text;
 pub mod workflow;
 pub mod yaml;

@@ -1,9 +1,13 @@
 //! What is sent to whoever asked to be told that a run has ended.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+use stepwell_core::definition::Part;
 use stepwell_core::run::{Dialect, Run};
 
-use crate::commands;
+use crate::{commands, platform};
+
+const EVENT_TYPE: &str = "stepwell.job.completed.v1";
+const SOURCE: &str = "stepwell";
 
 /// One message to one address.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +23,35 @@ pub struct Notice {
 pub fn notices(run: &Run) -> Vec<Notice> {
     match run.header.dialect {
         Dialect::Commands => commands::notice::notices(run),
+        Dialect::Platform => platform::notice::notices(run),
         // Nobody can ask to be told in these.
-        Dialect::Runbooks | Dialect::Platform | Dialect::Workspaces => Vec::new(),
+        Dialect::Runbooks | Dialect::Workspaces => Vec::new(),
     }
+}
+
+/// Whether the job has ended.
+///
+/// A compensation carries its job's URLs too, but its end is not the job's: nobody is told of it.
+pub(crate) fn ended(run: &Run) -> bool {
+    run.status.is_terminal() && run.header.part == Part::Main
+}
+
+/// The CloudEvent of a job's end, with what its dialect says of it.
+pub(crate) fn event(run: &Run, data: Value) -> Value {
+    let job = run.id().to_string();
+    let mut event = Map::new();
+    let mut set = |key: &str, value: Value| event.insert(key.to_owned(), value);
+    set("specversion", "1.0".into());
+    set("type", EVENT_TYPE.into());
+    set("source", SOURCE.into());
+    // The version makes the id the same however often the notice is sent.
+    set("id", format!("{job}:{}", run.version).into());
+    set("time", run.ended_at.unwrap_or(run.updated_at).to_string().into());
+    set("subject", job.into());
+    set("datacontenttype", "application/json".into());
+    if let Some(traceparent) = &run.header.traceparent {
+        set("traceparent", traceparent.as_str().into());
+    }
+    set("data", data);
+    Value::Object(event)
 }

@@ -17,8 +17,8 @@ use stepwell_core::time::Timestamp;
 use super::context::Context;
 use super::envelope::Envelope;
 use super::reference::ReferencePolicy;
-use super::rejection::Rejection;
 use crate::problem::{Problem, Report, quoted};
+use crate::rejection::Rejection;
 use crate::workflow::Checks;
 
 /// Neither urgent nor idle: an envelope has no word for it.

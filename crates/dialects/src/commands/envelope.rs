@@ -3,14 +3,13 @@
 use serde_json::{Map, Value};
 use stepwell_core::lane::Mode;
 
-use super::rejection::{self, Rejection};
 use crate::fields::{Field, Fields, Tree};
 use crate::name::Shape;
+use crate::payload;
 use crate::problem::{Report, quoted};
+use crate::rejection::{self, Rejection};
+use crate::text::{plain, url};
 use crate::workflow::REQUEST_TYPE;
-
-/// The most that a payload or a result may hold, as compact JSON (X-163).
-pub const PAYLOAD_BYTES_MAX: usize = 256 * 1024;
 
 /// The ways in which senders write the one version there is; the number 1 is another.
 pub const SUPPORTED_SCHEMA_VERSIONS: [&str; 3] = ["1", "1.0", "v1"];
@@ -84,7 +83,7 @@ fn fields(mut fields: Fields<'_, Value>) -> Option<Envelope> {
     let input_ref = fields.required("input_ref").and_then(|field| reference(&field));
     let output_ref = fields.required("output_ref").and_then(|field| reference(&field));
     if let Some(payload) = fields.required("payload") {
-        check_payload(&payload);
+        payload::check(&payload, "the payload");
     }
     if let Some(version) = fields.required("schema_version") {
         check_schema_version(&version);
@@ -123,19 +122,6 @@ fn reference<'n>(field: &Field<'n, Value>) -> Option<&'n str> {
     field.text_within(1..=REFERENCE_CHARS_MAX)
 }
 
-fn check_payload(field: &Field<'_, Value>) {
-    if field.entries().is_none() {
-        return;
-    }
-    let bytes = rejection::size(field.node());
-    if bytes > PAYLOAD_BYTES_MAX {
-        let problem = field
-            .problem("too_large", format!("the payload has {bytes} bytes"))
-            .help("256 KiB are allowed; keep large data elsewhere and pass a reference");
-        field.report(problem);
-    }
-}
-
 fn check_schema_version(field: &Field<'_, Value>) {
     let given = field.node();
     let supported = match given {
@@ -153,19 +139,6 @@ fn check_schema_version(field: &Field<'_, Value>) {
             .help("use \"1\"");
         field.report(problem);
     }
-}
-
-/// A short text that may be logged and shown as it is.
-fn plain(field: &Field<'_, Value>, chars_max: usize) -> Option<String> {
-    let text = field.text_within(1..=chars_max)?;
-    if !text.contains(char::is_control) {
-        return Some(text.to_owned());
-    }
-    let problem = field
-        .problem("control_character", "this text has a control character")
-        .help("remove line breaks, tabs and other control characters");
-    field.report(problem);
-    None
 }
 
 /// Every place a sender may put a URL: the values of an object, or the items of a list.
@@ -187,32 +160,12 @@ fn urls(field: &Field<'_, Value>) -> Vec<String> {
         return Vec::new();
     }
     let mut urls: Vec<String> = Vec::new();
-    for url in found.iter().filter_map(url) {
+    for url in found.iter().filter_map(|field| url(field, URL_CHARS_MAX)) {
         if !urls.iter().any(|known| known == url) {
             urls.push(url.to_owned());
         }
     }
     urls
-}
-
-fn url<'n>(field: &Field<'n, Value>) -> Option<&'n str> {
-    let text = field.text_within(1..=URL_CHARS_MAX)?;
-    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-    let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
-    let host = authority.split(':').next().unwrap_or_default();
-    // Whether the address may be called is for whoever calls it; here it must only be one.
-    let is_url = (!host.is_empty() || authority.starts_with('['))
-        && !authority.contains('@')
-        && text.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '<' | '>' | '\\'));
-    if is_url {
-        return Some(text);
-    }
-    // It is not repeated: what is wrong with it may be a password in it.
-    let problem = field
-        .problem("bad_url", "this is not a URL that can be called back")
-        .help("write https://host/path, without user name and blanks");
-    field.report(problem);
-    None
 }
 
 /// The W3C form: version, trace id, parent id and flags in lower-case hexadecimal.

@@ -14,11 +14,10 @@ pub mod envelope;
 pub mod notice;
 pub mod outcome;
 pub mod reference;
-pub mod rejection;
 pub mod status;
 pub mod view;
 
 pub use self::accept::{Accept, accept, unknown_protocol};
 pub use self::envelope::{Envelope, envelope};
 pub use self::reference::ReferencePolicy;
-pub use self::rejection::{Rejection, RejectionKind};
+pub use crate::rejection::{Rejection, RejectionKind};

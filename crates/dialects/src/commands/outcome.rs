@@ -8,10 +8,10 @@ use stepwell_core::duration::Interval;
 use stepwell_core::id::{LeaseId, RunId, Tenant};
 use stepwell_core::step::{Outcome, StepError};
 
-use super::envelope::PAYLOAD_BYTES_MAX;
-use super::rejection::{self, Rejection};
 use crate::fields::{Field, Fields};
+use crate::payload::{self, PAYLOAD_BYTES_MAX};
 use crate::problem::{Report, quoted};
+use crate::rejection::Rejection;
 
 /// A longer message of a worker is cut: it is for people, and histories keep it for ever.
 const MESSAGE_CHARS_MAX: usize = 1_024;
@@ -155,7 +155,7 @@ fn returned(fields: &mut Fields<'_, Value>) -> Value {
         output.report(problem);
     }
     let Some(field) = result.or(output) else { return Value::Null };
-    let bytes = rejection::size(field.node());
+    let bytes = payload::size(field.node());
     if bytes > PAYLOAD_BYTES_MAX {
         let problem = field
             .problem("too_large", format!("the result has {bytes} bytes"))

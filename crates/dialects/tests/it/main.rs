@@ -13,6 +13,7 @@ mod limits;
 mod notice;
 mod pages;
 mod payload;
+mod platform;
 mod refused_fields;
 mod refused_graphs;
 mod status;

@@ -78,7 +78,7 @@ fn nobody_is_told_who_did_not_ask() {
     let mut silent = World::start(accepted(&json!({}), TWO_STEPS));
     fail(&mut silent);
     assert_eq!(notices(&silent.run), []);
-    let mut other = World::start(Header { dialect: Dialect::Platform, ..asked() });
+    let mut other = World::start(Header { dialect: Dialect::Runbooks, ..asked() });
     fail(&mut other);
     assert_eq!(notices(&other.run), []);
 }

@@ -134,20 +134,3 @@ pub fn parse(body: &[u8]) -> Result<Value, Rejection> {
     let problem = Problem::new("wrong_type", "the body must be a JSON object");
     Err(Rejection::malformed(problem))
 }
-
-/// The size of a value as compact JSON, in bytes, counted without writing it anywhere.
-pub(super) fn size(value: &Value) -> usize {
-    struct Counter(usize);
-
-    impl fmt::Write for Counter {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0 += text.len();
-            Ok(())
-        }
-    }
-
-    let mut counter = Counter(0);
-    // Counting cannot fail.
-    let _ = fmt::Write::write_fmt(&mut counter, format_args!("{value}"));
-    counter.0
-}
