@@ -7,6 +7,7 @@ mod diagram;
 mod functions;
 mod fuzz;
 mod requirement;
+mod services;
 mod sim;
 mod source;
 mod test;

@@ -6,6 +6,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::services::{self, Services};
 use crate::{Outcome, diagram, fuzz, only, sim, tidy, trace, tree};
 
 /// One thing that must hold.
@@ -13,11 +14,11 @@ struct Step {
     name: &'static str,
     /// Skipped by `--quick`.
     slow: bool,
-    run: fn() -> Outcome<Done>,
+    run: fn(&mut Services) -> Outcome<Done>,
 }
 
 /// How a step ended that did not fail.
-enum Done {
+pub(crate) enum Done {
     Passed,
     /// With the reason.
     Skipped(String),
@@ -34,18 +35,19 @@ fn steps() -> Vec<Step> {
     let quick = |name, run| Step { name, slow: false, run };
     let slow = |name, run| Step { name, slow: true, run };
     vec![
-        quick("format", format),
-        quick("lints", lints),
-        quick("tidy", || tidy::run(&[]).map(|()| Done::Passed)),
-        quick("diagram", drawing),
-        quick("browser", browser),
-        quick("tests", || cargo(&["test", "--workspace"])),
-        slow("release build", || cargo(&["build", "--release", "--package", "stepwell"])),
-        slow("simulator", || sim::run(&worlds()).map(|()| Done::Passed)),
-        slow("fuzz", || {
+        quick("format", |_| format()),
+        quick("lints", |_| lints()),
+        quick("tidy", |_| tidy::run(&[]).map(|()| Done::Passed)),
+        quick("diagram", |_| drawing()),
+        quick("browser", |_| services::browser()),
+        quick("postgres", Services::start_postgres),
+        quick("tests", tests),
+        slow("release build", |_| cargo(&["build", "--release", "--package", "stepwell"])),
+        slow("simulator", |_| sim::run(&worlds()).map(|()| Done::Passed)),
+        slow("fuzz", |_| {
             fuzz::if_asked().map(|skipped| skipped.map_or(Done::Passed, Done::Skipped))
         }),
-        quick("trace", || trace::run(&traced()).map(|()| Done::Passed)),
+        quick("trace", |_| trace::run(&traced()).map(|()| Done::Passed)),
     ]
 }
 
@@ -65,10 +67,11 @@ fn worlds() -> Vec<String> {
 pub(crate) fn run(arguments: &[String]) -> Outcome {
     only(&["--quick"], arguments)?;
     let steps = steps();
+    let mut services = Services::default();
     let mut reports = Vec::new();
     for (index, step) in steps.iter().enumerate() {
         println!("==> {}/{} {}", index + 1, steps.len(), step.name);
-        let report = report(step, !arguments.is_empty());
+        let report = report(step, &mut services, !arguments.is_empty());
         println!("    {} {}", step.name, verdict(&report));
         let failed = report.outcome.is_err();
         reports.push(report);
@@ -79,12 +82,12 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     conclude(&steps, &reports)
 }
 
-fn report(step: &Step, quick: bool) -> Report {
+fn report(step: &Step, services: &mut Services, quick: bool) -> Report {
     let begin = Instant::now();
     let outcome = if quick && step.slow {
         Ok(Done::Skipped("it is slow, and --quick was asked for".to_owned()))
     } else {
-        (step.run)()
+        (step.run)(services)
     };
     Report { name: step.name, elapsed: begin.elapsed(), outcome }
 }
@@ -122,22 +125,9 @@ fn lints() -> Outcome<Done> {
     })
 }
 
-/// Sees that a browser is there for the test of the API page; Debian's packages bring one.
-///
-/// Without one the page's test says that it was skipped, and everything else runs.
-fn browser() -> Outcome<Done> {
-    let present = || succeeds("chromedriver", &["--version"]);
-    let install = || {
-        succeeds("apt-get", &["update"])
-            && succeeds("apt-get", &["install", "--yes", "chromium", "chromium-driver"])
-    };
-    if present() || (install() && present()) {
-        return Ok(Done::Passed);
-    }
-    Ok(Done::Skipped(
-        "chromedriver is absent and could not be installed; the page is not tried in a browser"
-            .to_owned(),
-    ))
+/// Runs every test, with the services that were started for them.
+fn tests(services: &mut Services) -> Outcome<Done> {
+    cargo_with(&["test", "--workspace"], services.environment())
 }
 
 fn drawing() -> Outcome<Done> {
@@ -171,8 +161,13 @@ pub(crate) fn succeeds(program: &str, arguments: &[&str]) -> bool {
 }
 
 fn cargo(arguments: &[&str]) -> Outcome<Done> {
+    cargo_with(arguments, None)
+}
+
+fn cargo_with(arguments: &[&str], environment: Option<(&'static str, String)>) -> Outcome<Done> {
     let status = Command::new("cargo")
         .args(arguments)
+        .envs(environment)
         .current_dir(tree::root())
         .status()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
@@ -186,20 +181,24 @@ fn cargo(arguments: &[&str]) -> Outcome<Done> {
 mod tests {
     use super::*;
 
-    fn step(slow: bool, run: fn() -> Outcome<Done>) -> Step {
+    fn step(slow: bool, run: fn(&mut Services) -> Outcome<Done>) -> Step {
         Step { name: "some step", slow, run }
+    }
+
+    fn report(step: &Step, quick: bool) -> Report {
+        super::report(step, &mut Services::default(), quick)
     }
 
     #[test]
     fn quick_skips_slow_steps_and_says_so() {
-        let slow = step(true, || Err("it ran".to_owned()));
+        let slow = step(true, |_| Err("it ran".to_owned()));
         assert!(verdict(&report(&slow, true)).starts_with("skipped: it is slow"));
         assert!(report(&slow, false).outcome.is_err());
     }
 
     #[test]
     fn one_failed_step_fails_the_run_and_names_itself() {
-        let steps = [step(false, || Ok(Done::Passed)), step(false, || Err("broken".to_owned()))];
+        let steps = [step(false, |_| Ok(Done::Passed)), step(false, |_| Err("broken".to_owned()))];
         let reports: Vec<Report> = steps.iter().map(|step| report(step, false)).collect();
         assert!(verdict(&reports[1]).contains("broken"));
         assert!(conclude(&steps, &reports).is_err_and(|message| message.contains("some step")));

@@ -50,7 +50,10 @@ struct Guardian(Child);
 
 impl Cluster {
     /// Creates a cluster in a temporary folder and starts it on a free port of this machine.
-    pub(super) fn start() -> Result<Self, Skipped> {
+    ///
+    /// # Errors
+    /// With the reason why it cannot be had here.
+    pub fn start() -> Result<Self, Skipped> {
         let place = Place::new()?;
         // From here on the guardian cleans up, whatever fails.
         let guardian = Guardian::of(&place.folder)?;
