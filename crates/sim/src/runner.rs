@@ -74,7 +74,7 @@ impl Spending {
                 let seed = seed.wrapping_mul(LIVES_A_WORLD) + number;
                 report.add_life(seed, &live(seed));
             }
-            self.tell_progress(seed - budget.seed);
+            self.tell_progress(seed - budget.seed, budget);
             if !report.broken.is_empty() || !report.broken_lives.is_empty() {
                 self.broken.store(true, Ordering::Relaxed);
             }
@@ -84,9 +84,11 @@ impl Spending {
     }
 
     /// Says once a minute that it is still at it: a long run may take hours.
-    fn tell_progress(&self, worlds: u64) {
-        let minutes = self.begin.elapsed().as_secs() / 60;
-        if self.minutes_told.fetch_max(minutes, Ordering::Relaxed) < minutes {
+    fn tell_progress(&self, worlds: u64, budget: &Budget) {
+        let elapsed = self.begin.elapsed();
+        let minutes = elapsed.as_secs() / 60;
+        let is_new = self.minutes_told.fetch_max(minutes, Ordering::Relaxed) < minutes;
+        if is_new && elapsed < budget.time {
             eprintln!("{minutes} min: {worlds} worlds, and no rule was broken so far");
         }
     }
