@@ -7,7 +7,8 @@ use crate::id::{LeaseId, StepIndex};
 use crate::step::{Outcome, StepError};
 
 /// Asks a run for a decision.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Command {
     /// begin
     Start {
@@ -91,7 +92,8 @@ pub enum Command {
 }
 
 /// Names a step, by place or by id.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StepRef {
     /// by place
     Index(StepIndex),
@@ -100,7 +102,7 @@ pub enum StepRef {
 }
 
 /// What makes an ack or an outcome count: it must name the attempt and the lease in force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fence {
     /// the attempt
     pub attempt: u32,
@@ -118,7 +120,8 @@ pub struct Act {
 }
 
 /// How a person overrides a step.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// a new attempt now, whatever the old one does; its count starts again
     Retry,

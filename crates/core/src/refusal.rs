@@ -4,7 +4,8 @@ use crate::run::RunStatus;
 use crate::step::StepStatus;
 
 /// Why a command was not followed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// the run has ended, and what has ended never changes
     #[error("the run has ended as {}", .0.word())]

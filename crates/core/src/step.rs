@@ -197,7 +197,8 @@ pub struct StepError {
 }
 
 /// What a worker says of an attempt.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// done
     Succeeded {
