@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stepwell_core::command::{Command, Fence, StepRef};
 use stepwell_core::id::RunId;
-use stepwell_engine::{Answered, Ask, Engine, EngineError};
+use stepwell_engine::{Answered, Ask, Engine, EngineError, Reply};
 
 use crate::bugs::Bug;
 use crate::chance::Chance;
@@ -100,6 +100,9 @@ impl Door {
             answer = instance.engine.ask_one(ask) => answer,
             () = self.shared.clock.sleep_ms(PATIENCE_MS) => return Err(NoAnswer),
         };
+        if let Ok(Reply::Started(run) | Reply::Applied(run)) = &answer {
+            self.shared.oracle().applied(run.id(), run.version);
+        }
         if self.shared.strikes(Kind::AnswerLost, &instance.life) {
             return Err(NoAnswer);
         }

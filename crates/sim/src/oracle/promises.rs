@@ -6,7 +6,7 @@ use stepwell_store::{KeyHash, RunSummary, StoredRun};
 use uuid::Uuid;
 
 use super::rules::{
-    ACCEPTED_EXISTS, ONE_LEASE_A_MESSAGE, ONE_RUN_A_KEY, OPEN_RUNS_COUNTED,
+    ACCEPTED_EXISTS, APPLIED_IS_STORED, ONE_LEASE_A_MESSAGE, ONE_RUN_A_KEY, OPEN_RUNS_COUNTED,
     PUBLISHED_WAS_COMMITTED, STALE_CHANGES_NOTHING, TENANTS_APART, Violation,
 };
 use super::watch::Watched;
@@ -31,6 +31,14 @@ impl Oracle {
         let verdict = self.one_run_a_key(&promise);
         self.judge(verdict);
         self.promises.push(promise);
+    }
+
+    /// Somebody was told that a run is now at this version.
+    pub fn applied(&mut self, run: RunId, version: u64) {
+        let known = self.known_version(run);
+        self.judge(APPLIED_IS_STORED.check(known >= version, || {
+            format!("run {run} was said to be at version {version}, and is at {known}")
+        }));
     }
 
     /// What was promised, to be looked up at the end.

@@ -53,6 +53,7 @@ macro_rules! rules {
 
 rules! {
     ACCEPTED_EXISTS = "I01", "whatever was answered as accepted is in the store, with its tenant";
+    APPLIED_IS_STORED = "I01b", "whatever was answered as applied is in the store";
     ONE_RUN_A_KEY = "I02", "one key of a tenant names one run, and never two requests";
     WHOLE_DECISIONS = "I03", "a decision is stored whole: state, history, children and dead letter";
     PUBLISHED_WAS_COMMITTED = "I06", "nothing is on the bus that was not committed before";
