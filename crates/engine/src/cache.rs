@@ -57,6 +57,11 @@ impl Cache {
         self.lock().forget(id);
     }
 
+    /// Nothing in here is ours any more.
+    pub(crate) fn forget_all(&self) {
+        *self.lock() = Generations::default();
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Generations> {
         // Every change leaves the maps sound, so what a panicking holder left can be used.
         self.generations.lock().unwrap_or_else(PoisonError::into_inner)

@@ -57,8 +57,13 @@ impl Catalog {
         };
         let stored = self.store.publish_workflow(document).await;
         // Which workflow answers a request type may have changed; the store knows.
-        write(&self.protocols).clear();
+        self.forget_protocols();
         stored.map_err(|error| PublishError::Engine(error.into()))
+    }
+
+    /// Which workflow answers a request type is asked for again.
+    pub(crate) fn forget_protocols(&self) {
+        write(&self.protocols).clear();
     }
 
     /// One version.

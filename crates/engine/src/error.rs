@@ -45,6 +45,9 @@ pub enum EngineError {
     /// The engine is stopping, or another instance has taken over; go to another one.
     #[error("the engine is stopping; try again in a moment")]
     Stopped,
+    /// Another instance owns the run and will do what is due.
+    #[error("another instance owns run {0}")]
+    Elsewhere(RunId),
     /// A workflow that runs refer to cannot be read; a person must look.
     #[error("workflow {name} version {version} cannot be used: {problems}")]
     BadWorkflow {
@@ -58,6 +61,20 @@ pub enum EngineError {
     /// Something is wrong with the stored data or with the program.
     #[error("internal fault: {0}")]
     Broken(String),
+}
+
+impl EngineError {
+    /// The same may be asked again in a moment.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(
+            self,
+            Self::Busy
+                | Self::Unavailable(_)
+                | Self::Stopped
+                | Self::Elsewhere(_)
+                | Self::BadWorkflow { .. }
+        )
+    }
 }
 
 impl From<StoreError> for EngineError {

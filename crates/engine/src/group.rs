@@ -20,10 +20,14 @@ use stepwell_core::run::{Header, Run, RunStatus};
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::notice;
 use stepwell_store::{
-    Advance, Create, Epoch, Group, Item, Key, NewDeadLetter, NewMessage, StaleReport,
+    Advance, Create, Epoch, Group, Input, InputAnswer, Item, Key, NewDeadLetter, NewMessage,
+    StaleReport,
 };
+use tokio::sync::oneshot;
+use uuid::Uuid;
 
 use crate::error::EngineError;
+use crate::inputs::{self, Forwarded, Word};
 use crate::intake::{Ask, Start};
 use crate::settings::Settings;
 
@@ -48,6 +52,8 @@ pub(crate) struct Ticket {
 pub(crate) enum Plan {
     /// the write with this number decides
     Write(usize),
+    /// the run's owner decides, once the input with this number is stored
+    Forward(usize),
     /// nothing had to change; the run as it is
     Unchanged(Arc<Run>),
     /// no
@@ -87,6 +93,20 @@ pub(crate) struct Staged {
     by_run: HashMap<RunId, usize>,
     reschedules: Vec<Item>,
     audits: Vec<StaleReport>,
+    /// what is stored for runs of other instances, and where their owners' words will come
+    pub(crate) forwards: Vec<Forward>,
+    /// where the forwards begin among the items of the group
+    pub(crate) forwards_from: usize,
+    answers: Vec<InputAnswer>,
+}
+
+/// Something for a run of another instance.
+#[derive(Debug)]
+pub(crate) struct Forward {
+    input: Option<Input>,
+    pub(crate) id: Uuid,
+    pub(crate) run: RunId,
+    pub(crate) word: Option<oneshot::Receiver<String>>,
 }
 
 impl Staged {
@@ -132,6 +152,7 @@ impl Staged {
                 Plan::Failed(EngineError::Changed { seen: *seen, version: before.version })
             }
             Ask::Command { command, .. } => self.decide(before, command, now, settings),
+            Ask::Input(input) => self.decide_input(before, input, now, settings),
             Ask::PutOff { until, .. } => {
                 self.reschedule(before, Some(*until));
                 Plan::Unchanged(Arc::clone(before))
@@ -139,6 +160,55 @@ impl Staged {
             Ask::Start(_) => unreachable!("a run that is to be started does not exist yet"),
         };
         self.tickets.push((ticket, plan));
+    }
+
+    /// Decides what another instance has stored for the run, and answers it with the group.
+    fn decide_input(
+        &mut self,
+        before: &Arc<Run>,
+        input: &Input,
+        now: Timestamp,
+        settings: &Settings,
+    ) -> Plan {
+        let (plan, word) = match inputs::read(input) {
+            Ok(Forwarded { at_version: Some(seen), .. }) if seen != before.version => {
+                let version = before.version;
+                let changed = EngineError::Changed { seen, version };
+                (Plan::Failed(changed), Word::Changed { seen, version })
+            }
+            Ok(Forwarded { command, .. }) => {
+                let plan = self.decide(before, &command, now, settings);
+                let word = match &plan {
+                    Plan::Refused(refusal) => Word::Refused(refusal.clone()),
+                    Plan::Failed(error) => Word::Failed(error.to_string()),
+                    Plan::Write(_) | Plan::Unchanged(_) | Plan::Forward(_) => Word::Followed,
+                };
+                (plan, word)
+            }
+            Err(reason) => {
+                (Plan::Failed(EngineError::Broken(reason.clone())), Word::Failed(reason))
+            }
+        };
+        self.answers.push(InputAnswer {
+            input: input.id,
+            run: input.run,
+            written: self.by_run.contains_key(&input.run),
+            to: input.from,
+            body: word.to_text(),
+        });
+        plan
+    }
+
+    /// Stores something for a run that another instance owns.
+    pub(crate) fn forward(
+        &mut self,
+        ticket: Ticket,
+        input: Input,
+        word: oneshot::Receiver<String>,
+    ) {
+        let (id, run) = (input.id, input.run);
+        self.forwards.push(Forward { input: Some(input), id, run, word: Some(word) });
+        self.tickets.push((ticket, Plan::Forward(self.forwards.len() - 1)));
     }
 
     /// Notes that an ask cannot be decided.
@@ -219,7 +289,11 @@ impl Staged {
         let writes = self.writes.iter_mut().map(Write::item);
         let rest = self.reschedules.drain(..);
         let audits = self.audits.drain(..).map(Item::Audit);
-        Group::of(epoch, writes.chain(rest).chain(audits).collect())
+        let mut items: Vec<Item> = writes.chain(rest).chain(audits).collect();
+        self.forwards_from = items.len();
+        let forwards = self.forwards.iter_mut().filter_map(|forward| forward.input.take());
+        items.extend(forwards.map(Item::Forward));
+        Group { answers: std::mem::take(&mut self.answers), ..Group::of(epoch, items) }
     }
 
     /// Gives the asks back, to be decided again.

@@ -8,23 +8,26 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
+use stepwell_core::command::Command;
 use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
-use stepwell_store::{StoreError, Verdict};
+use stepwell_store::{Input, StoreError, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::error::EngineError;
-use crate::group::{Plan, Slot, Staged, Ticket};
+use crate::group::{Forward, Plan, Slot, Staged, Ticket};
+use crate::hunger::HandOver;
+use crate::inputs::{self, Forwarded};
 use crate::intake::{Answered, Ask, Batch, Reply};
-use crate::shared::Shared;
+use crate::shared::{Found, Shared};
 
 /// How often an ask is decided again because its run had changed.
 const STALE_TRIES_MAX: u32 = 5;
 
 /// Runs by id, or why they could not be loaded.
-type Loaded = Result<HashMap<RunId, Arc<Run>>, EngineError>;
+type Loaded = Result<HashMap<RunId, Found>, EngineError>;
 
 /// Decides and commits.
 pub(crate) struct Handler {
@@ -36,7 +39,14 @@ pub(crate) struct Handler {
     next_batch: u64,
     /// asks that are still to be committed one by one, because their group could not be stored
     singly: usize,
+    /// runs that are to go to other instances, between two commits
+    orders: mpsc::Receiver<HandOver>,
+    /// answers that came after their commit, because another instance had to decide
+    late: (mpsc::UnboundedSender<Late>, mpsc::UnboundedReceiver<Late>),
 }
+
+/// An answer that came after its commit, and where it goes.
+type Late = (Slot, Answered);
 
 /// A group that is being committed.
 struct UnderWay {
@@ -61,7 +71,7 @@ struct OpenBatch {
 }
 
 impl Handler {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, orders: mpsc::Receiver<HandOver>) -> Self {
         Self {
             shared,
             waiting: VecDeque::new(),
@@ -70,6 +80,8 @@ impl Handler {
             open: BTreeMap::new(),
             next_batch: 0,
             singly: 0,
+            orders,
+            late: mpsc::unbounded_channel(),
         }
     }
 
@@ -80,12 +92,15 @@ impl Handler {
             let group_max = self.shared.settings.group_max;
             let room = self.waiting.len() + self.staged.len() < group_max;
             let committing = self.under_way.is_some();
-            if closed && !committing && self.waiting.is_empty() && self.staged.is_empty() {
+            let idle = !committing && self.waiting.is_empty() && self.staged.is_empty();
+            if closed && idle && self.open.is_empty() {
                 return;
             }
             tokio::select! {
                 biased;
                 done = committed(&mut self.under_way), if committing => self.settle(done).await,
+                Some((slot, answer)) = self.late.1.recv() => self.answer(slot, answer),
+                Some(order) = self.orders.recv(), if !committing => self.shared.hand_over(order).await,
                 batch = inbox.recv(), if room && !closed => match batch {
                     Some(batch) => {
                         self.take_in(batch);
@@ -129,7 +144,11 @@ impl Handler {
         {
             return;
         }
-        let loaded = self.load_missing().await;
+        let loaded = if self.shared.may_decide() {
+            self.load_missing().await
+        } else {
+            Err(EngineError::Unavailable("this instance has lost touch with the store".to_owned()))
+        };
         let now = self.shared.now();
         while let Some(ticket) = self.waiting.pop_front() {
             self.decide(ticket, &loaded, now);
@@ -142,20 +161,43 @@ impl Handler {
 
     fn decide(&mut self, ticket: Ticket, loaded: &Loaded, now: Timestamp) {
         let Some(id) = ticket.ask.run() else {
-            self.staged.start(ticket, now, &self.shared.settings);
+            match loaded {
+                Ok(_) => self.staged.start(ticket, now, &self.shared.settings),
+                Err(error) => self.staged.fail(ticket, error.clone()),
+            }
             return;
         };
         let found = match (self.tentative(id), loaded) {
-            (Some(run), _) => Ok(run),
+            (_, Err(error)) => Err(error.clone()),
+            (Some(run), _) => Ok(Found { run, ours: true }),
             (None, Ok(loaded)) => loaded.get(&id).cloned().ok_or(EngineError::NotFound(id)),
-            (None, Err(error)) => Err(error.clone()),
         };
+        let decides = self.shared.settings.ownership.decides;
         match found {
-            Ok(run) => {
+            Ok(Found { run, ours }) if ours && decides => {
                 self.staged.command(ticket, &run, now, &self.shared.settings);
             }
+            Ok(_) => self.forward(ticket, id, now),
             Err(error) => self.staged.fail(ticket, error),
         }
+    }
+
+    /// Leaves an ask to the run's owner. What an instance asks of its own runs, it asks nobody else.
+    fn forward(&mut self, ticket: Ticket, run: RunId, now: Timestamp) {
+        let Ask::Command { command, at_version, .. } = &ticket.ask else {
+            self.staged.fail(ticket, EngineError::Elsewhere(run));
+            return;
+        };
+        if matches!(command, Command::Wake | Command::Undelivered { .. }) {
+            self.staged.fail(ticket, EngineError::Elsewhere(run));
+            return;
+        }
+        let forwarded = Forwarded { command: command.clone(), at_version: *at_version };
+        let id = self.shared.fresh_id();
+        let input =
+            Input { id, run, body: forwarded.to_text(), from: self.shared.epoch(), at: now };
+        let word = self.shared.waiters.expect(id);
+        self.staged.forward(ticket, input, word);
     }
 
     /// The run as the groups that are not committed yet will leave it.
@@ -173,7 +215,7 @@ impl Handler {
             .collect();
         wanted.sort_unstable();
         wanted.dedup();
-        self.shared.runs(wanted).await
+        self.shared.owned_runs(wanted).await
     }
 
     /// Hands the staged group to the store, unless one is still being committed.
@@ -182,12 +224,14 @@ impl Handler {
             return;
         }
         let mut group = std::mem::take(&mut self.staged);
-        let items = group.items(self.shared.epoch());
+        let mut items = group.items(self.shared.epoch());
+        items.free = !self.shared.settings.ownership.decides;
         let store = Arc::clone(&self.shared.store);
         self.shared.metrics.group(items.items.len());
         let done = tokio::spawn(async move {
             // Answers without a write still wait for the group before, never for a commit of their own.
-            if items.items.is_empty() { Ok(Vec::new()) } else { store.commit(items).await }
+            let nothing = items.items.is_empty() && items.answers.is_empty();
+            if nothing { Ok(Vec::new()) } else { store.commit(items).await }
         });
         self.under_way = Some(UnderWay { group, since: Instant::now(), done });
     }
@@ -199,12 +243,12 @@ impl Handler {
         let Settled { mut again, all_stood } = match done {
             Ok(verdicts) => {
                 let writes = &verdicts[..group.writes.len()];
-                if !writes.contains(&Verdict::Stale) {
+                if !writes.contains(&Verdict::Stale) && self.orders.is_empty() {
                     // The next group rests on solid ground: the store need not wait for us.
                     self.submit();
                 }
                 self.publish(&group, writes).await;
-                self.answer_committed(group, writes)
+                self.answer_committed(group, &verdicts)
             }
             Err(error) => self.answer_failed(group, error),
         };
@@ -227,8 +271,15 @@ impl Handler {
             return Settled { again: group.dissolve().collect(), all_stood: false };
         }
         tracing::warn!(%error, asks = group.len(), "commit_failed");
+        self.shared.stats.failed();
+        let mut error = error;
         if matches!(error, EngineError::Stopped) {
-            self.shared.lost_ownership();
+            self.shared.lost_ownership(group.writes.len());
+        }
+        if self.shared.store.is_shared() && matches!(error, EngineError::Stopped) {
+            // Only this instance was refused; it begins anew, and so may whoever asked.
+            error =
+                EngineError::Unavailable("others have taken this instance's runs over".to_owned());
         }
         for ticket in group.dissolve().collect::<Vec<_>>() {
             self.answer(ticket.slot, Err(error.clone()));
@@ -245,18 +296,24 @@ impl Handler {
     /// Answers everybody whose write stands; the others are decided again, a few times.
     fn answer_committed(&mut self, group: Staged, verdicts: &[Verdict]) -> Settled {
         let mut settled = Settled { again: Vec::new(), all_stood: true };
-        for (ticket, plan) in group.tickets {
+        let Staged { tickets, writes, mut forwards, forwards_from, .. } = group;
+        for (ticket, plan) in tickets {
             let answer = match plan {
                 Plan::Failed(error) => Err(error),
                 Plan::Refused(refusal) => Err(EngineError::Refused(refusal)),
                 Plan::Unchanged(run) => Ok(Reply::Applied(run)),
+                Plan::Forward(place) if verdicts[forwards_from + place] == Verdict::Done => {
+                    self.await_owner(ticket.slot, &mut forwards[place]);
+                    continue;
+                }
+                Plan::Forward(place) => Err(EngineError::NotFound(forwards[place].run)),
                 Plan::Write(write) => match &verdicts[write] {
-                    Verdict::Done => Ok(done(&ticket.ask, &group.writes[write].run)),
+                    Verdict::Done => Ok(done(&ticket.ask, &writes[write].run)),
                     Verdict::Duplicate(holder) => repeated(&ticket.ask, holder),
                     Verdict::TenantFull { open } => Err(full(&ticket.ask, *open)),
                     Verdict::Stale => {
                         settled.all_stood = false;
-                        self.shared.cache.forget(group.writes[write].run.id());
+                        self.shared.cache.forget(writes[write].run.id());
                         if ticket.tries + 1 < STALE_TRIES_MAX {
                             settled.again.push(Ticket { tries: ticket.tries + 1, ..ticket });
                             continue;
@@ -268,6 +325,18 @@ impl Handler {
             self.answer(ticket.slot, answer);
         }
         settled
+    }
+
+    /// Answers when the run's owner has spoken, or has been silent for long enough.
+    fn await_owner(&self, slot: Slot, forward: &mut Forward) {
+        let Some(word) = forward.word.take() else { return };
+        let (shared, late) = (Arc::clone(&self.shared), self.late.0.clone());
+        let (run, input) = (forward.run, forward.id);
+        tokio::spawn(async move {
+            let answer = inputs::answer_of_owner(&shared, run, input, word).await;
+            // The handler ends only after everybody is answered.
+            let _ = late.send((slot, answer));
+        });
     }
 
     fn answer(&mut self, slot: Slot, answer: Answered) {
@@ -298,7 +367,7 @@ async fn committed(under_way: &mut Option<UnderWay>) -> Result<Vec<Verdict>, Eng
 fn done(ask: &Ask, run: &Arc<Run>) -> Reply {
     match ask {
         Ask::Start(_) => Reply::Started(Arc::clone(run)),
-        Ask::Command { .. } | Ask::PutOff { .. } => Reply::Applied(Arc::clone(run)),
+        Ask::Command { .. } | Ask::Input(_) | Ask::PutOff { .. } => Reply::Applied(Arc::clone(run)),
     }
 }
 
@@ -306,7 +375,7 @@ fn done(ask: &Ask, run: &Arc<Run>) -> Reply {
 fn repeated(ask: &Ask, holder: &stepwell_store::KeyHolder) -> Answered {
     let same = match ask {
         Ask::Start(start) => start.key.is_some_and(|key| key.request_hash == holder.request_hash),
-        Ask::Command { .. } | Ask::PutOff { .. } => false,
+        Ask::Command { .. } | Ask::Input(_) | Ask::PutOff { .. } => false,
     };
     if same {
         Ok(Reply::Repeated(holder.run))
@@ -318,7 +387,7 @@ fn repeated(ask: &Ask, holder: &stepwell_store::KeyHolder) -> Answered {
 fn full(ask: &Ask, open: u32) -> EngineError {
     let cap = match ask {
         Ask::Start(start) => start.tenant_cap.unwrap_or(open),
-        Ask::Command { .. } | Ask::PutOff { .. } => open,
+        Ask::Command { .. } | Ask::Input(_) | Ask::PutOff { .. } => open,
     };
     EngineError::TenantFull { open, cap }
 }

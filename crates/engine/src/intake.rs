@@ -10,7 +10,7 @@ use stepwell_core::command::Command;
 use stepwell_core::id::{RunId, StepIndex};
 use stepwell_core::run::{Header, Run};
 use stepwell_core::time::Timestamp;
-use stepwell_store::Key;
+use stepwell_store::{Input, Key};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::EngineError;
@@ -29,6 +29,8 @@ pub enum Ask {
         /// only if the run is still at this version
         at_version: Option<u64>,
     },
+    /// something that another instance has stored for a run of ours
+    Input(Box<Input>),
     /// a run cannot be decided now: do not wake it before
     PutOff {
         /// which
@@ -50,6 +52,7 @@ impl Ask {
         match self {
             Self::Start(_) => None,
             Self::Command { run, .. } | Self::PutOff { run, .. } => Some(*run),
+            Self::Input(input) => Some(input.run),
         }
     }
 }
@@ -76,6 +79,8 @@ pub enum Reply {
     Repeated(RunId),
     /// the command was followed, or had been before; the run as it is now
     Applied(Arc<Run>),
+    /// the command is stored, and the run's owner will decide it; the run as it is until then
+    Stored(Arc<Run>),
 }
 
 /// An answer, after the commit.

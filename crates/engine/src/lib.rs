@@ -7,17 +7,25 @@
 
 mod cache;
 mod catalog;
+mod clock;
 mod error;
 mod fresh;
 mod group;
 mod handle;
+mod hunger;
+mod inputs;
 pub mod intake;
 mod metrics;
+mod ownership;
 mod refill;
 mod relay;
 mod retention;
 mod settings;
 mod shared;
+mod signals;
+mod standing;
+mod stats;
+mod submissions;
 mod take;
 mod timers;
 
@@ -32,7 +40,7 @@ use stepwell_core::command::Command;
 use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
-use stepwell_store::{Store, StoreError, WorkflowDocument};
+use stepwell_store::{Instance, NewSubmission, Signal, Store, StoreError, WorkflowDocument};
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
 
@@ -41,12 +49,16 @@ pub use error::EngineError;
 pub use fresh::IdSource;
 pub use intake::{Answered, Ask, Reply, Start};
 pub use metrics::Metrics;
-pub use settings::{Retention, Settings};
+pub use settings::{Ownership, Retention, Settings};
 pub use shared::Change;
+pub use stats::Stats;
 pub use take::{Held, NotHeld, Take, Taken};
 
+use clock::StoreClock;
 use intake::Intake;
 use shared::Shared;
+use standing::Standing;
+use stats::Counters;
 
 /// What an engine is made of.
 pub struct Parts {
@@ -79,19 +91,31 @@ impl Engine {
     /// When the store cannot be taken over.
     pub async fn start(parts: Parts, instance: &str) -> Result<Self, StoreError> {
         let Parts { store, bus, clock, egress, webhook_secret, settings } = parts;
-        let epoch = store.open_epoch(instance).await?;
+        let clock = StoreClock::new(clock);
+        let now = Timestamp::from_millis(clock.now_ms());
+        // Among others every start is somebody new (B-043).
+        let id =
+            if store.is_shared() { settings.ids.id(now).to_string() } else { instance.to_owned() };
+        let epoch = store.open_epoch(&id).await?;
         let (sender, inbox) = mpsc::channel(settings.intake_max);
-        let shared = Arc::new(Shared::new(store, bus, clock, settings, epoch));
+        let (giver, orders) = mpsc::channel(1);
+        let (standing, counters) = (Standing::new(epoch), Counters::new(id, now));
+        let shared = Arc::new(Shared::new(store, bus, clock, settings, standing, counters));
         refill::recover(&shared).await?;
         let intake = Intake::new(sender);
         let outside = Arc::new(relay::Sender { egress, secret: webhook_secret });
-        let handler = handle::Handler::new(Arc::clone(&shared));
+        let handler = handle::Handler::new(Arc::clone(&shared), orders);
         let tasks = vec![
             tokio::spawn(timers::timers(Arc::clone(&shared), intake.clone())),
             tokio::spawn(refill::refill(Arc::clone(&shared))),
             tokio::spawn(refill::give_up(Arc::clone(&shared), intake.clone())),
             tokio::spawn(relay::relay(Arc::clone(&shared), outside)),
             tokio::spawn(retention::retention(Arc::clone(&shared))),
+            tokio::spawn(ownership::ownership(Arc::clone(&shared))),
+            tokio::spawn(signals::signals(Arc::clone(&shared))),
+            tokio::spawn(inputs::inputs(Arc::clone(&shared), intake.clone())),
+            tokio::spawn(submissions::submissions(Arc::clone(&shared), intake.clone())),
+            tokio::spawn(hunger::hunger(Arc::clone(&shared), giver)),
             tokio::spawn(handler.run(inbox)),
         ];
         Ok(Self {
@@ -108,6 +132,10 @@ impl Engine {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for task in tasks {
             let _ = task.await;
+        }
+        // What is ours is anybody's at once; nobody has to wait until we were silent for too long.
+        if let Err(error) = self.shared.store.retire(self.shared.epoch()).await {
+            tracing::warn!(%error, "runs_not_released");
         }
         if let Err(error) = self.shared.store.close().await {
             tracing::warn!(%error, "store_not_closed_cleanly");
@@ -157,7 +185,7 @@ impl Engine {
         at_version: Option<u64>,
     ) -> Result<Arc<Run>, EngineError> {
         match self.ask_one(Ask::Command { run, command, at_version }).await? {
-            Reply::Applied(run) | Reply::Started(run) => Ok(run),
+            Reply::Applied(run) | Reply::Stored(run) | Reply::Started(run) => Ok(run),
             Reply::Repeated(_) => {
                 Err(EngineError::Broken("a command is never repeated".to_owned()))
             }
@@ -223,7 +251,49 @@ impl Engine {
         source: String,
         actor: String,
     ) -> Result<WorkflowDocument, PublishError> {
-        self.shared.catalog.publish(source, actor, self.now()).await
+        let published = self.shared.catalog.publish(source, actor, self.now()).await;
+        if published.is_ok() && self.shared.store.is_shared() {
+            // Others ask again by themselves, only later.
+            let _ = self.shared.store.tell(self.shared.epoch(), Signal::Published).await;
+        }
+        published
+    }
+
+    /// Puts orders for runs in their queues; `false` for each whose message id waits there already.
+    ///
+    /// # Errors
+    /// When the store is away: nothing was put there.
+    pub async fn submit(&self, orders: Vec<NewSubmission>) -> Result<Vec<bool>, EngineError> {
+        if self.is_stopping() {
+            return Err(EngineError::Stopped);
+        }
+        self.shared.submit(orders).await
+    }
+
+    /// All instances that share the store; none if it is not shared.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn instances(&self) -> Result<Vec<Instance>, EngineError> {
+        Ok(self.shared.store.instances().await?)
+    }
+
+    /// What this instance says of itself.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.shared.stats.stats(&self.shared)
+    }
+
+    /// Whether it may decide: in a shared store, whether its last sign of life is recent enough.
+    #[must_use]
+    pub fn may_decide(&self) -> bool {
+        self.shared.may_decide()
+    }
+
+    /// The name of the queue of orders that it serves.
+    #[must_use]
+    pub fn job_queue(&self) -> &str {
+        &self.shared.settings.job_queue
     }
 
     /// The newest version of a workflow.

@@ -68,6 +68,10 @@ async fn refill_one(
     });
     let (owner, pool) = (shared.epoch(), wanted.pool.to_string());
     let queued = shared.store.queued(owner, pool, after, wanted.limit).await?;
+    if owner != shared.epoch() {
+        // It was read as somebody whose runs are others' now.
+        return Ok(());
+    }
     let complete = queued.len() < wanted.limit;
     let page = queued.iter().map(|queued| message(&wanted.pool, queued)).collect();
     window.refill(wanted, page, complete);

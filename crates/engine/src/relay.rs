@@ -50,6 +50,7 @@ impl Shared {
             }
         }
         self.cache.put_all(committed);
+        self.stats.committed(published.len());
         self.to_bus(published, withdrawn).await;
     }
 
@@ -84,12 +85,16 @@ impl Shared {
 
     async fn to_bus(&self, published: Vec<Message>, withdrawn: Vec<MessageId>) {
         if !published.is_empty() {
+            let nobody_hungry = self.hunger.is_nowhere();
             for answer in self.bus.publish(published).await {
                 match answer {
                     Ok(Published::Accepted | Published::Deferred) => {}
                     // The step stays queued in the store; its timeout publishes it again.
                     Err(error) => tracing::warn!(%error, "publish_failed"),
                 }
+            }
+            if !nobody_hungry {
+                self.hunger.changed.notify_one();
             }
         }
         if !withdrawn.is_empty()

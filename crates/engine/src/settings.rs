@@ -24,6 +24,43 @@ pub struct Settings {
     pub webhook_tries_max: u32,
     /// where fresh ids come from
     pub ids: IdSource,
+    /// how several instances share one store
+    pub ownership: Ownership,
+    /// the queue of orders that this instance serves
+    pub job_queue: String,
+}
+
+/// How several instances share one store. Without effect in a store of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    /// from one sign of life to the next
+    pub heartbeat: Interval,
+    /// after so much silence others take an instance's runs
+    pub silence: Interval,
+    /// how often to look for runs that nobody owns; sooner if somebody is about to be silent too long
+    pub scan: Interval,
+    /// it owns runs and decides them; otherwise it only takes work in and leaves it to others
+    pub decides: bool,
+}
+
+impl Default for Ownership {
+    fn default() -> Self {
+        // B-067
+        Self {
+            heartbeat: Interval::from_secs(30),
+            silence: Interval::from_secs(120),
+            scan: Interval::from_secs(60),
+            decides: true,
+        }
+    }
+}
+
+impl Ownership {
+    /// How long after it was sent a sign of life is relied on: a tenth less than others wait, for
+    /// clocks that do not run alike.
+    pub(crate) fn holds_for(&self) -> Interval {
+        Interval::from_millis(self.silence.as_millis() / 10 * 9)
+    }
 }
 
 impl Default for Settings {
@@ -37,6 +74,8 @@ impl Default for Settings {
             webhook_retry: Interval::from_secs(5),
             webhook_tries_max: 10,
             ids: IdSource::default(),
+            ownership: Ownership::default(),
+            job_queue: stepwell_dialects::platform::queue::NAME_DEFAULT.to_owned(),
         }
     }
 }

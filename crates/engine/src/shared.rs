@@ -5,18 +5,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use stepwell_connectors::bus::Bus;
-use stepwell_connectors::clock::Clock;
 use stepwell_core::id::RunId;
 use stepwell_core::run::{Run, RunStatus};
 use stepwell_core::time::Timestamp;
 use stepwell_store::{Epoch, Store};
 use tokio::sync::{Notify, broadcast, watch};
+use uuid::Uuid;
 
 use crate::cache::Cache;
 use crate::catalog::Catalog;
+use crate::clock::StoreClock;
 use crate::error::EngineError;
+use crate::hunger::Hunger;
+use crate::inputs::Waiters;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
+use crate::standing::Standing;
+use crate::stats::Counters;
 
 /// A run changed. What changed stands in its history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,11 +34,19 @@ pub struct Change {
     pub status: RunStatus,
 }
 
+/// A committed run.
+#[derive(Clone)]
+pub(crate) struct Found {
+    pub(crate) run: Arc<Run>,
+    /// it is ours to decide, or nobody's
+    pub(crate) ours: bool,
+}
+
 /// What all tasks of an engine share.
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) bus: Arc<dyn Bus>,
-    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) clock: StoreClock,
     pub(crate) settings: Settings,
     pub(crate) cache: Cache,
     pub(crate) catalog: Catalog,
@@ -44,17 +57,27 @@ pub(crate) struct Shared {
     /// a message to the outside was stored
     pub(crate) outbox: Notify,
     pub(crate) stopping: watch::Sender<bool>,
+    /// whether we may decide, and as whom
+    pub(crate) standing: Standing,
+    /// who waits for the word of another instance
+    pub(crate) waiters: Waiters,
+    /// inputs of others may wait for our runs
+    pub(crate) inputs: Notify,
+    /// orders may wait in the queue
+    pub(crate) submissions: Notify,
+    pub(crate) hunger: Hunger,
+    pub(crate) stats: Counters,
     fenced: AtomicBool,
-    epoch: Epoch,
 }
 
 impl Shared {
     pub(crate) fn new(
         store: Arc<dyn Store>,
         bus: Arc<dyn Bus>,
-        clock: Arc<dyn Clock>,
+        clock: StoreClock,
         settings: Settings,
-        epoch: Epoch,
+        standing: Standing,
+        stats: Counters,
     ) -> Self {
         Self {
             cache: Cache::new(settings.cached_runs_max, settings.cached_bytes_max),
@@ -65,21 +88,31 @@ impl Shared {
             outbox: Notify::new(),
             stopping: watch::Sender::new(false),
             fenced: AtomicBool::new(false),
+            waiters: Waiters::default(),
+            inputs: Notify::new(),
+            submissions: Notify::new(),
+            hunger: Hunger::default(),
+            standing,
+            stats,
             store,
             bus,
             clock,
             settings,
-            epoch,
         }
     }
 
-    /// The right to write that this engine took at its start.
+    /// The right to write that this engine has now.
     pub(crate) fn epoch(&self) -> Epoch {
-        self.epoch
+        self.standing.epoch()
     }
 
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.clock.now_ms())
+    }
+
+    /// A fresh id of this moment.
+    pub(crate) fn fresh_id(&self) -> Uuid {
+        self.settings.ids.id(self.now())
     }
 
     /// Committed runs by id, from memory or the store. Ids that do not exist are missing.
@@ -87,23 +120,34 @@ impl Shared {
         &self,
         ids: Vec<RunId>,
     ) -> Result<HashMap<RunId, Arc<Run>>, EngineError> {
+        let found = self.owned_runs(ids).await?;
+        Ok(found.into_iter().map(|(id, Found { run, .. })| (id, run)).collect())
+    }
+
+    /// The same, with who may decide them. Whatever is in memory is ours.
+    pub(crate) async fn owned_runs(
+        &self,
+        ids: Vec<RunId>,
+    ) -> Result<HashMap<RunId, Found>, EngineError> {
         let mut found = HashMap::with_capacity(ids.len());
         let mut missing = Vec::new();
-        for (id, cached) in ids.iter().zip(self.cache.get_all(&ids)) {
-            match cached {
-                Some(run) => drop(found.insert(*id, run)),
+        // Once others may have taken them, nothing in memory can be trusted.
+        let cached = if self.may_decide() { self.cache.get_all(&ids) } else { Vec::new() };
+        for (place, id) in ids.iter().enumerate() {
+            match cached.get(place).cloned().flatten() {
+                Some(run) => drop(found.insert(*id, Found { run, ours: true })),
                 None => missing.push(*id),
             }
         }
         if missing.is_empty() {
             return Ok(found);
         }
-        let mut loaded = Vec::with_capacity(missing.len());
         for stored in self.store.load(missing).await? {
             let compiled = self.catalog.version(&stored.workflow, stored.workflow_version).await?;
-            loaded.push(Arc::new(stored.with_workflow(Arc::clone(&compiled.workflow))));
+            let ours = stored.owner.is_none_or(|owner| owner == self.epoch());
+            let run = Arc::new(stored.with_workflow(Arc::clone(&compiled.workflow)));
+            found.insert(run.id(), Found { run, ours });
         }
-        found.extend(loaded.iter().map(|run| (run.id(), Arc::clone(run))));
         Ok(found)
     }
 
@@ -118,8 +162,14 @@ impl Shared {
         });
     }
 
-    /// Another process has taken the store over: decide nothing more.
-    pub(crate) fn lost_ownership(&self) {
+    /// Others have taken over: a store of its own ends the engine; in a shared one it begins anew.
+    pub(crate) fn lost_ownership(&self, writes: usize) {
+        self.stats.fenced(writes);
+        if self.store.is_shared() {
+            self.standing.holds_until(Timestamp::from_millis(0));
+            self.standing.refused.notify_one();
+            return;
+        }
         if !self.fenced.swap(true, Ordering::SeqCst) {
             tracing::error!("ownership_lost: another process has taken the store over; stopping");
             self.stopping.send_replace(true);

@@ -101,19 +101,29 @@ impl Shared {
     /// Leases directives. What is no longer in force is dropped on the way.
     pub(crate) async fn take(&self, ask: Take<'_>) -> Result<Vec<Taken>, EngineError> {
         let Take { pool, lanes, max, wait, visibility } = ask;
-        let deliveries = self.bus.receive(Receive { pool, lanes, max, wait, visibility }).await?;
+        self.check_hands_out()?;
+        let mut ask = Receive { pool, lanes, max, wait: Duration::ZERO, visibility };
+        let mut deliveries = self.bus.receive(ask).await?;
+        if deliveries.is_empty() && !wait.is_zero() {
+            self.tell_hunger(pool).await;
+            ask.wait = wait;
+            deliveries = self.bus.receive(ask).await?;
+        }
         if deliveries.is_empty() {
             return Ok(Vec::new());
         }
+        // It may have been a long wait.
+        self.check_hands_out()?;
         let mut ids: Vec<RunId> = deliveries.iter().map(run_of).collect();
         ids.dedup();
-        let runs = self.runs(ids).await?;
+        let runs = self.owned_runs(ids).await?;
         let mut taken = Vec::with_capacity(deliveries.len());
         let mut outdated = Vec::new();
         for delivery in deliveries {
             let current = runs
                 .get(&run_of(&delivery))
-                .and_then(|run| Some((Arc::clone(run), in_force(run, &delivery)?)));
+                .filter(|found| found.ours)
+                .and_then(|found| Some((Arc::clone(&found.run), in_force(&found.run, &delivery)?)));
             match current {
                 Some((run, directive)) => taken.push(Taken {
                     held: Held {
@@ -135,6 +145,21 @@ impl Shared {
             self.bus.settle(outdated).await;
         }
         Ok(taken)
+    }
+
+    /// Work is handed out by instances that own runs, and only while they surely own them.
+    fn check_hands_out(&self) -> Result<(), EngineError> {
+        if !self.settings.ownership.decides {
+            return Err(EngineError::Unavailable(
+                "this instance hands out no work; poll one that has the engine role".to_owned(),
+            ));
+        }
+        if !self.may_decide() {
+            return Err(EngineError::Unavailable(
+                "this instance has lost touch with the store".to_owned(),
+            ));
+        }
+        Ok(())
     }
 
     /// Keeps deliveries longer; `false` for each that is no longer the worker's.

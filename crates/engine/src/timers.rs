@@ -18,7 +18,7 @@ use crate::shared::{Shared, stopped};
 const PAGE: usize = 256;
 
 /// The longest sleep: a wake-up that was lost costs no more than this.
-const SLEEP_MAX: Interval = Interval::from_secs(60);
+pub(crate) const SLEEP_MAX: Interval = Interval::from_secs(60);
 
 /// How long a run that cannot be decided is left alone.
 const PUT_OFF: Interval = Interval::from_secs(30);

@@ -189,7 +189,9 @@ impl From<EngineError> for ApiError {
             EngineError::KeyReused { .. } => Self::new(Code::KeyReused, detail),
             EngineError::TenantFull { .. } => Self::new(Code::TenantFull, detail).retry_after(5),
             EngineError::Busy => Self::new(Code::Busy, detail).retry_after(1),
-            EngineError::Unavailable(_) => Self::new(Code::Unavailable, detail).retry_after(2),
+            EngineError::Unavailable(_) | EngineError::Elsewhere(_) => {
+                Self::new(Code::Unavailable, detail).retry_after(2)
+            }
             EngineError::Stopped => Self::new(Code::Stopping, detail).retry_after(2),
             EngineError::BadWorkflow { .. } | EngineError::Broken(_) => Self::internal(&detail),
         }

@@ -111,7 +111,7 @@ impl Client {
         let run = match reply {
             Reply::Started(run) => run.id(),
             Reply::Repeated(run) => *run,
-            Reply::Applied(_) => return None,
+            Reply::Applied(_) | Reply::Stored(_) => return None,
         };
         let stored = self.shared.memory.load(vec![run]).await.ok()?.pop();
         let key = request.key.map(|key| (key.hash, key.request_hash));

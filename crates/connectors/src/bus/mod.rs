@@ -208,8 +208,21 @@ pub trait Window: Send + Sync {
 
     /// Declares that the store may hold messages of this pool that were never published here.
     ///
-    /// The engine says so once for each pool it finds in the store after a start.
+    /// The engine says so for each pool it finds in the store after a start, and whenever it gets
+    /// work that somebody else has published.
     fn refill_from_start(&self, pool: Arc<str>);
+
+    /// Takes runs out of memory that have something ready in this pool: the oldest, at most `max`,
+    /// and each with all its messages. None of which a receiver holds a message.
+    ///
+    /// They are not lost: the store has them, and `refill_from_start` brings them back.
+    fn release_runs(&self, pool: &str, max: usize) -> Vec<u128>;
+
+    /// Forgets every message of these runs, because they are somebody else's now.
+    fn forget_runs(&self, runs: &[u128]);
+
+    /// Forgets everything, because nothing of it is ours any more.
+    fn forget_all(&self);
 }
 
 /// A page that a pool wants from the store.

@@ -7,9 +7,9 @@ use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
 use stepwell_store::{
     Answer, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, KeyHash, KeyHolder,
-    NewSubmission, NewWorkflow, OutboxSettlement, Outgoing, Page, QueueKey, Queued, Received, Record,
-    RunSummary, Settlement, StaleReport, Store, StoreError, StoredRun, Stub, SubmissionSettlement,
-    TokenRecord, Verdict, WorkflowDocument,
+    NewSubmission, NewWorkflow, OutboxSettlement, Outgoing, Page, QueueKey, Queued, Received,
+    Record, RunSummary, Settlement, StaleReport, Store, StoreError, StoredRun, Stub,
+    SubmissionSettlement, TokenRecord, Verdict, WorkflowDocument,
 };
 use tokio::sync::Semaphore;
 

@@ -92,7 +92,7 @@ async fn report(
     tracing::Span::current().record("job_id", tracing::field::display(job.run));
     check(api, proof, &job, &command).await?;
     let answered: Answered = api.engine().ask_one(Ask::command(job.run, command)).await;
-    if let Ok(Reply::Applied(run)) = &answered {
+    if let Ok(Reply::Applied(run) | Reply::Stored(run)) = &answered {
         note(run);
     }
     Ok((StatusCode::ACCEPTED, Json(Told::of(answered)?)).into_response())

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::header::{HeaderMap, HeaderName, LOCATION};
+use axum::http::header::{HeaderMap, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -19,12 +19,11 @@ use super::jobs::note;
 use super::{Access, Routes};
 use crate::auth::{Caller, Permission};
 use crate::error::{ApiError, Code};
-use crate::extract::{JsonBytes, header};
+use crate::extract::{JsonBytes, idempotency_key};
 use crate::fingerprint;
 use crate::schema;
 use crate::state::Api;
 
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const KEY_CHARS_MAX: usize = 255;
 
 pub(super) fn add(routes: Routes) -> Routes {
@@ -54,7 +53,8 @@ async fn submit(
     let about = |error: ApiError| error.about(correlation_id.as_deref());
     tracing::Span::current().record("correlation_id", correlation_id.as_deref());
     caller.acts_for(&envelope.tenant_id).map_err(about)?;
-    merge_key(&mut envelope, &headers).map_err(about)?;
+    let in_body = envelope.idempotency_key.take();
+    envelope.idempotency_key = idempotency_key(&headers, in_body, KEY_CHARS_MAX).map_err(about)?;
     let key = key(&envelope, &body)?;
     let tenant = Tenant::new(&envelope.tenant_id);
     let reply = match accept(&api, caller, envelope).await {
@@ -103,33 +103,15 @@ async fn protocol(api: &Api, request_type: &str) -> Result<std::sync::Arc<Compil
 
 /// Refuses callback URLs that lead where nobody may be sent.
 fn check_callbacks(api: &Api, envelope: &Envelope) -> Result<(), ApiError> {
-    for url in &envelope.callback_urls {
-        if let Err(refusal) = api.settings().egress.check(url) {
-            let problem = Problem::new("callback_url_refused", refusal.to_string());
-            return Err(Rejection::invalid(problem.at("callback_urls")).into());
-        }
-    }
-    Ok(())
+    envelope.callback_urls.iter().try_for_each(|url| check_callback(api, "callback_urls", url))
 }
 
-/// Takes the key from the header, where it says the same as the envelope or the envelope says nothing.
-fn merge_key(envelope: &mut Envelope, headers: &HeaderMap) -> Result<(), ApiError> {
-    let Some(given) = header(headers, &IDEMPOTENCY_KEY)? else { return Ok(()) };
-    if !(1..=KEY_CHARS_MAX).contains(&given.len()) {
-        let message = format!("write 1 to {KEY_CHARS_MAX} characters");
-        return Err(ApiError::parameter(IDEMPOTENCY_KEY.as_str(), message));
-    }
-    match &envelope.idempotency_key {
-        Some(key) if key != given => {
-            let detail = "the Idempotency-Key header and the envelope name different keys";
-            Err(ApiError::new(Code::KeyConflict, detail))
-        }
-        Some(_) => Ok(()),
-        None => {
-            envelope.idempotency_key = Some(given.to_owned());
-            Ok(())
-        }
-    }
+/// Refuses a URL of this field that leads where nobody may be sent.
+pub(super) fn check_callback(api: &Api, field: &str, url: &str) -> Result<(), ApiError> {
+    api.settings().egress.check(url).map_err(|refusal| {
+        let problem = Problem::new("callback_url_refused", refusal.to_string());
+        Rejection::invalid(problem.at(field)).into()
+    })
 }
 
 /// What makes the request recognizable; nothing if it has no key.
@@ -178,7 +160,7 @@ struct Links {
 /// Answers 202 with where the job is, whether it was made now or by the same request before.
 pub(super) async fn accepted(api: &Api, reply: Reply) -> Result<Response, ApiError> {
     let (run, created) = match reply {
-        Reply::Started(run) | Reply::Applied(run) => (run, true),
+        Reply::Started(run) | Reply::Applied(run) | Reply::Stored(run) => (run, true),
         Reply::Repeated(id) => match api.engine().run(id).await? {
             Some(run) => (run, false),
             None => return Ok(answer(id, None, None, false)),

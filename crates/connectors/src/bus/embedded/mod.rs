@@ -11,6 +11,7 @@
 //! is one timer for all locks, delays and expiries, and no task of the bus's own.
 
 mod pool;
+mod release;
 mod refill;
 mod state;
 
@@ -201,6 +202,18 @@ impl Window for EmbeddedBus {
 
     fn refill_from_start(&self, pool: Arc<str>) {
         self.change(|state, _| state.refill_from_start(&pool));
+    }
+
+    fn release_runs(&self, pool: &str, max: usize) -> Vec<u128> {
+        self.change(|state, _| state.release_runs(pool, max))
+    }
+
+    fn forget_runs(&self, runs: &[u128]) {
+        self.change(|state, _| state.forget(|id| runs.contains(&id.run)));
+    }
+
+    fn forget_all(&self) {
+        self.change(|state, _| state.forget(|_| true));
     }
 }
 

@@ -69,6 +69,11 @@ impl Pool {
         position
     }
 
+    /// Ready messages, lane by lane, the oldest of each lane first.
+    pub(super) fn ready(&self) -> impl Iterator<Item = &Position> {
+        self.lanes.iter().flatten()
+    }
+
     /// The youngest ready message.
     pub(super) fn last(&self) -> Option<Position> {
         each_lane(self.occupied).filter_map(|lane| self.lanes[lane].last().copied()).max()

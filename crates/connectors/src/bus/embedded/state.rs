@@ -40,6 +40,12 @@ enum Place {
     InFlight(DeliveryTag),
 }
 
+impl Entry {
+    pub(super) fn is_in_flight(&self) -> bool {
+        matches!(self.place, Place::InFlight(_))
+    }
+}
+
 /// What a receiver gets, without the waiting.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Take {
