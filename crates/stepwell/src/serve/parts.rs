@@ -10,7 +10,7 @@ use stepwell_connectors::clock::{Clock, SystemClock};
 use stepwell_connectors::egress::{Egress, Policy};
 use stepwell_core::duration::Interval;
 use stepwell_core::time::Timestamp;
-use stepwell_engine::{Engine, Parts, Retention, Settings as EngineSettings};
+use stepwell_engine::{Engine, Ownership, Parts, Retention, Settings as EngineSettings};
 use stepwell_server::{Api, Hosts, Settings as ServerSettings, app, first_admin_token};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -39,6 +39,10 @@ pub(crate) struct Plan {
     pub(crate) retention: Option<Interval>,
     /// where webhooks may go
     pub(crate) webhooks: Policy,
+    /// how it shares a store with others
+    pub(crate) ownership: Ownership,
+    /// where orders of the platform dialect wait
+    pub(crate) job_queue: String,
 }
 
 /// A server that runs.
@@ -64,6 +68,8 @@ impl Plan {
             tenant_cap: None,
             retention: None,
             webhooks: Policy::default(),
+            ownership: Ownership::default(),
+            job_queue: EngineSettings::default().job_queue,
         }
     }
 
@@ -78,7 +84,18 @@ impl Plan {
             tenant_cap: Some(config.text("tenant_cap").parse().expect(valid)),
             retention: config.get("retention").map(|time| time.parse().expect(valid)),
             webhooks: webhooks(config),
+            ownership: ownership(config),
+            job_queue: config.text("job_queue_name").to_owned(),
         })
+    }
+}
+
+fn ownership(config: &Config) -> Ownership {
+    Ownership {
+        heartbeat: config.parsed("heartbeat_interval"),
+        silence: config.parsed("orphan_threshold"),
+        scan: config.parsed("orphan_scan_interval"),
+        decides: config.list::<String>("roles").iter().any(|role| role == "engine"),
     }
 }
 
@@ -150,15 +167,13 @@ async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
     let bus = EmbeddedBus::new(BusSettings::default(), Arc::clone(&clock));
     let settings = EngineSettings {
         retention: Retention { commands: plan.retention },
+        ownership: plan.ownership,
+        job_queue: plan.job_queue.clone(),
         ..EngineSettings::default()
     };
     let parts = Parts { store, bus: Arc::new(bus), clock, egress, webhook_secret, settings };
-    Engine::start(parts, &instance_id()).await.map_err(|error| store_failure(&error))
-}
-
-/// New with every start: what an earlier process owned is not taken for one's own.
-fn instance_id() -> String {
-    uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string()
+    let instance = format!("process {}", std::process::id());
+    Engine::start(parts, &instance).await.map_err(|error| store_failure(&error))
 }
 
 /// The machine's clock; if that is behind what open jobs have seen, time goes on from there, or their
