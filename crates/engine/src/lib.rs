@@ -296,6 +296,12 @@ impl Engine {
         &self.shared.settings.job_queue
     }
 
+    /// How it shares the store with other instances.
+    #[must_use]
+    pub fn ownership(&self) -> Ownership {
+        self.shared.settings.ownership
+    }
+
     /// The newest version of a workflow.
     ///
     /// # Errors

@@ -48,7 +48,7 @@ codes! {
         "Correct the parameters that `details` names.";
     /// Header and envelope name different idempotency keys.
     KeyConflict = "idempotency_key_conflict", BAD_REQUEST, "Two different idempotency keys",
-        "Send the key in the `Idempotency-Key` header or in the envelope, or the same in both.";
+        "Send the key in the `Idempotency-Key` header or in the body, or the same in both.";
     /// There was no token.
     Unauthenticated = "unauthenticated", UNAUTHORIZED, "A token is needed",
         "Send `Authorization: Bearer <token>`; an administrator makes tokens with POST /v1/tokens.";
@@ -157,6 +157,9 @@ codes! {
     /// The program is at fault.
     Internal = "internal", INTERNAL_SERVER_ERROR, "Something went wrong here",
         "Report it with the `request_id`; the log has the cause.";
+    /// The order could not be put in the queue.
+    EnqueueFailed = "enqueue_failed", INTERNAL_SERVER_ERROR, "The job could not be enqueued",
+        "Send the same request again, with the same `idempotency_key`; nothing was written.";
     /// More is asked than can be taken in.
     Busy = "busy", SERVICE_UNAVAILABLE, "More is asked than can be taken in",
         "Send the same request again after `Retry-After` seconds.";

@@ -203,6 +203,32 @@ pub(crate) fn version(tag: &str) -> Option<u64> {
     tag.strip_prefix("W/").unwrap_or(tag).strip_prefix('"')?.strip_suffix('"')?.parse().ok()
 }
 
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// The idempotency key of a request: that of its body, or else of its header.
+///
+/// # Errors
+/// When they name different keys, or the header's is too long.
+pub(crate) fn idempotency_key(
+    headers: &HeaderMap,
+    in_body: Option<String>,
+    chars_max: usize,
+) -> Result<Option<String>, ApiError> {
+    let Some(given) = header(headers, &IDEMPOTENCY_KEY)? else { return Ok(in_body) };
+    if !(1..=chars_max).contains(&given.len()) {
+        let message = format!("write 1 to {chars_max} characters");
+        return Err(ApiError::parameter(IDEMPOTENCY_KEY.as_str(), message));
+    }
+    match in_body {
+        Some(key) if key != given => {
+            let detail = "the Idempotency-Key header and the body name different keys";
+            Err(ApiError::new(Code::KeyConflict, detail))
+        }
+        Some(key) => Ok(Some(key)),
+        None => Ok(Some(given.to_owned())),
+    }
+}
+
 /// A header as text.
 pub(crate) fn header<'h>(
     headers: &'h HeaderMap,

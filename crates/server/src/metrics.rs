@@ -1,17 +1,23 @@
 //! Figures for operators, in the text that Prometheus reads.
 
+use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use axum::http::Method;
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+use stepwell_dialects::moment;
 use stepwell_engine::{Engine, EngineError};
+use stepwell_store::InstanceState;
+
+use crate::routes::instances;
 
 /// The kind of document that [`HttpMetrics::text`] gives.
 pub(crate) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -35,12 +41,18 @@ struct Pool {
     state: &'static str,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Owner {
+    instance: String,
+}
+
 /// Counters of the server, with the engine's beside them in one registry.
 pub(crate) struct HttpMetrics {
     registry: Registry,
     requests: Family<Request, Counter>,
     seconds: Family<Route, Histogram, fn() -> Histogram>,
     depth: Family<Pool, Gauge>,
+    owned: Family<Owner, Gauge>,
     runs_open: Gauge<u64, AtomicU64>,
     dead_letters: Gauge<u64, AtomicU64>,
     outbox: Gauge<u64, AtomicU64>,
@@ -52,11 +64,17 @@ impl HttpMetrics {
         engine.metrics().register(&mut registry);
         let requests = Family::default();
         let seconds = Family::new_with_constructor(histogram as fn() -> Histogram);
-        let depth = Family::default();
+        let (depth, owned) = <(Family<Pool, Gauge>, Family<Owner, Gauge>)>::default();
+        registry.register_collector(Box::new(OfInstance(engine.clone())));
         let (runs_open, dead_letters, outbox) = <(Gauge<u64, AtomicU64>, _, _)>::default();
         registry.register("stepwell_http_requests", "Requests answered", Clone::clone(&requests));
         registry.register("stepwell_http_seconds", "Time to answer", Clone::clone(&seconds));
         registry.register("stepwell_pool_depth", "Directives of a pool", Clone::clone(&depth));
+        registry.register(
+            "stepwell_instance_owned_runs",
+            "Runs that an instance owns and that have not ended",
+            Clone::clone(&owned),
+        );
         registry.register("stepwell_runs_open", "Runs that have not ended", runs_open.clone());
         registry.register(
             "stepwell_dead_letters",
@@ -68,7 +86,7 @@ impl HttpMetrics {
             "Messages to the outside that wait",
             Gauge::<u64, AtomicU64>::clone(&outbox),
         );
-        Self { registry, requests, seconds, depth, runs_open, dead_letters, outbox }
+        Self { registry, requests, seconds, depth, owned, runs_open, dead_letters, outbox }
     }
 
     /// Counts an answer. The route is a pattern and the method a known one, so that no caller can
@@ -88,6 +106,14 @@ impl HttpMetrics {
         self.runs_open.set(figures.runs_open);
         self.dead_letters.set(figures.dead_letters);
         self.outbox.set(figures.outbox);
+        // An instance that is gone would otherwise be shown for ever.
+        self.owned.clear();
+        for instance in instances::all(engine).await? {
+            if instance.state == InstanceState::Alive {
+                let owned = i64::try_from(instance.owned).unwrap_or(i64::MAX);
+                self.owned.get_or_create(&Owner { instance: instance.id }).set(owned);
+            }
+        }
         // Pools that have emptied since would otherwise be shown with their last depth for ever.
         self.depth.clear();
         for depth in engine.bus().depth().await? {
@@ -105,6 +131,40 @@ impl HttpMetrics {
         encode(&mut text, &self.registry)
             .map_err(|error| EngineError::Broken(error.to_string()))?;
         Ok(text)
+    }
+}
+
+/// What this instance counts by itself, read when it is asked for.
+struct OfInstance(Engine);
+
+impl fmt::Debug for OfInstance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OfInstance")
+    }
+}
+
+impl Collector for OfInstance {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let stats = self.0.stats();
+        let counters = [
+            ("stepwell_jobs_claimed", "Jobs taken from the queue", stats.jobs_claimed),
+            ("stepwell_jobs_reclaimed", "Jobs taken over from others", stats.jobs_reclaimed),
+            ("stepwell_fenced_writes", "Writes that the store refused", stats.fenced_writes),
+        ];
+        for (name, help, count) in counters {
+            let counter = ConstCounter::new(count);
+            let metric = encoder.encode_descriptor(name, help, None, counter.metric_type())?;
+            counter.encode(metric)?;
+        }
+        // In a store of its own it gives no signs of life.
+        let Some(at) = stats.last_heartbeat_at.as_deref().and_then(moment::parse) else {
+            return Ok(());
+        };
+        let age = ConstGauge::new(self.0.now().since(at.0).as_millis() as f64 / 1_000.0);
+        let help = "Time since this instance's last sign of life";
+        let name = "stepwell_heartbeat_age_seconds";
+        let metric = encoder.encode_descriptor(name, help, None, age.metric_type())?;
+        age.encode(metric)
     }
 }
 

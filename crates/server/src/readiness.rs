@@ -28,6 +28,11 @@ impl Readiness {
         if engine.is_stopping() {
             return Err("the process is stopping".to_owned());
         }
+        if !engine.may_decide() {
+            return Err("this instance could not give a sign of life for so long that others may \
+                        have taken its jobs; it goes on when the store answers"
+                .to_owned());
+        }
         let mut last = self.last.lock().await;
         let now = engine.now();
         if let Some((until, answer)) = &*last

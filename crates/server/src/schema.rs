@@ -6,12 +6,14 @@
 
 mod body;
 mod job;
+mod platform;
 mod query;
 mod view;
 mod work;
 
 pub(crate) use self::body::*;
 pub(crate) use self::job::*;
+pub(crate) use self::platform::*;
 pub(crate) use self::query::*;
 pub(crate) use self::view::*;
 pub(crate) use self::work::*;

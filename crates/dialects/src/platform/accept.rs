@@ -2,8 +2,8 @@
 //!
 //! The same order arrives in two ways. From the queue, [`order`] reads it, the caller looks its workflow
 //! up, and [`Order::header`] holds its input against the schemas; whatever is wrong is a [`Rejection`],
-//! which is kept as a dead letter. Over HTTP, [`super::request::read`] reads it, and [`check_input`] and
-//! [`header`] answer with all the problems. Whoever refuses has created nothing.
+//! which is kept as a dead letter. Over HTTP, [`super::request::read`] reads it, and [`check_input`]
+//! answers with all the problems. Whoever refuses has created nothing.
 
 use std::sync::Arc;
 
@@ -99,12 +99,7 @@ impl Order {
     }
 }
 
-/// Makes the header of the run that a message asks for.
-///
-/// # Errors
-///
-/// Every problem of the input.
-pub fn header(
+fn header(
     mut message: JobQueueMessage,
     run: RunId,
     workflow: &Arc<Workflow>,

@@ -18,7 +18,7 @@ pub enum Role {
 /// What a route needs. Each route names exactly one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permission {
-    /// send a command
+    /// send a command, or submit a job
     SubmitCommands,
     /// see jobs, their steps, history and events
     ReadJobs,
@@ -38,8 +38,10 @@ pub enum Permission {
     SettleDeadLetters,
     /// make, list and revoke tokens
     ManageTokens,
-    /// see metrics
+    /// see metrics, and how the instances are
     ReadMetrics,
+    /// see the schema of the store, and bring it up to date
+    MigrateStore,
     /// see what the API and its documents look like
     ReadSchemas,
 }
@@ -118,6 +120,7 @@ impl Permission {
             Self::SettleDeadLetters => "settle_dead_letters",
             Self::ManageTokens => "manage_tokens",
             Self::ReadMetrics => "read_metrics",
+            Self::MigrateStore => "migrate_store",
             Self::ReadSchemas => "read_schemas",
         }
     }

@@ -32,8 +32,8 @@ use crate::history::{self, RecordView};
 use crate::schema;
 use crate::state::Api;
 
-const PAGE_DEFAULT: usize = 50;
-const PAGE_MAX: usize = 200;
+pub(super) const PAGE_DEFAULT: usize = 50;
+pub(super) const PAGE_MAX: usize = 200;
 
 /// Records that are read at once; a history has no limit, memory has.
 const RECORDS_MAX: usize = 1_000;
@@ -75,10 +75,11 @@ pub(super) fn note(run: &Run) {
     span.record("correlation_id", run.header.correlation_id.as_deref());
 }
 
+/// A page of a list.
 #[derive(Serialize)]
-struct Items<T> {
-    items: Vec<T>,
-    next_cursor: Option<String>,
+pub(super) struct Items<T> {
+    pub(super) items: Vec<T>,
+    pub(super) next_cursor: Option<String>,
 }
 
 /// List jobs, newest first
@@ -171,11 +172,11 @@ fn summary(run: &RunSummary) -> JobSummary<'_> {
     }
 }
 
-fn cursor(run: RunId) -> String {
+pub(super) fn cursor(run: RunId) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(run.0.as_bytes())
 }
 
-fn read_cursor(text: &str) -> Option<RunId> {
+pub(super) fn read_cursor(text: &str) -> Option<RunId> {
     let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
     Uuid::from_slice(&bytes).ok().map(RunId)
 }

@@ -4,13 +4,17 @@
 //! access it needs, and from these it makes the route, its guard, its document and its row in the
 //! table of docs/access.md. A route without a description or without a guard cannot be added.
 
+mod bootstrap;
 mod callbacks;
 mod commands;
 mod dead_letters;
+mod direct;
 mod health;
+pub(crate) mod instances;
 mod jobs;
 mod operate;
 mod page;
+mod platform;
 mod tokens;
 pub(crate) mod verb;
 mod workers;
@@ -69,11 +73,15 @@ impl Routes {
         let routes = commands::add(routes);
         let routes = jobs::add(routes);
         let routes = operate::add(routes);
+        let routes = platform::add(routes);
+        let routes = direct::add(routes);
         let routes = callbacks::add(routes);
         let routes = workers::add(routes);
         let routes = workflows::add(routes);
         let routes = dead_letters::add(routes);
         let routes = tokens::add(routes);
+        let routes = instances::add(routes);
+        let routes = bootstrap::add(routes);
         let routes = health::add(routes);
         page::add(routes)
     }

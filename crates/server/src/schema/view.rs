@@ -97,13 +97,14 @@ pub(crate) struct ValidatedWorkflow {
 pub(crate) struct DeadLetter {
     /// its number
     id: i64,
-    /// the job it belongs to
-    job_id: uuid::Uuid,
+    /// the job it belongs to; null if it is an order that never became one
+    job_id: Option<uuid::Uuid>,
     /// whose it is
     tenant_id: String,
-    /// the protocol of the job
+    /// the protocol or workflow of the job
     protocol_id: String,
-    /// `run_failed` or `webhook_undelivered`
+    /// `run_failed` or `webhook_undelivered`; of an order `WorkflowNotFound`, `MessageInvalid`,
+    /// `MessageExpired`, `InputInvalid` or `DeliveryLimit`
     reason: String,
     /// the step that failed
     step_id: Option<String>,
@@ -114,6 +115,9 @@ pub(crate) struct DeadLetter {
     at: String,
     /// what became of it
     settlement: Option<Settlement>,
+    /// the order as it came, if it is one; not in lists
+    #[schema(required = false)]
+    message: Option<String>,
 }
 
 /// What became of a dead letter.
