@@ -49,9 +49,11 @@ impl Shared {
                 committed.push(&written.run);
             }
         }
-        self.cache.put_all(committed);
         self.stats.committed(published.len());
-        self.to_bus(published, withdrawn).await;
+        if self.settings.ownership.decides {
+            self.cache.put_all(committed);
+            self.to_bus(published, withdrawn).await;
+        }
     }
 
     /// A commit failed, and may have happened all the same: whatever it would have led to is looked

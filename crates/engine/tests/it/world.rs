@@ -112,14 +112,7 @@ impl World {
 
     /// Takes directives that are there; waits for the first.
     pub(crate) async fn take(&self, max: usize) -> Vec<Taken> {
-        let ask = Take {
-            pool: "workers",
-            lanes: LaneSet::ALL,
-            max,
-            wait: Duration::from_secs(3600),
-            visibility: Duration::from_secs(60),
-        };
-        self.engine.take(ask).await.expect("the bus answers")
+        take_of(&self.engine, max).await
     }
 
     pub(crate) async fn take_one(&self) -> Taken {
@@ -128,6 +121,10 @@ impl World {
 
     /// What is there right now, without waiting.
     pub(crate) async fn take_now(&self) -> Vec<Taken> {
+        self.try_take().await.expect("the bus answers")
+    }
+
+    pub(crate) async fn try_take(&self) -> Result<Vec<Taken>, EngineError> {
         let ask = Take {
             pool: "workers",
             lanes: LaneSet::ALL,
@@ -135,7 +132,7 @@ impl World {
             wait: Duration::ZERO,
             visibility: Duration::from_secs(60),
         };
-        self.engine.take(ask).await.expect("the bus answers")
+        self.engine.take(ask).await
     }
 
     pub(crate) async fn report(
@@ -193,7 +190,7 @@ impl World {
     }
 }
 
-async fn start(
+pub(crate) async fn start(
     store: &Arc<dyn Store>,
     clock: &Arc<ManualClock>,
     settings: &Settings,
@@ -209,6 +206,18 @@ async fn start(
         settings: settings.clone(),
     };
     Engine::start(parts, "test").await.expect("the store can be taken over")
+}
+
+/// Takes directives of an engine that are there; waits for the first.
+pub(crate) async fn take_of(engine: &Engine, max: usize) -> Vec<Taken> {
+    let ask = Take {
+        pool: "workers",
+        lanes: LaneSet::ALL,
+        max,
+        wait: Duration::from_secs(3600),
+        visibility: Duration::from_secs(60),
+    };
+    engine.take(ask).await.expect("the bus answers")
 }
 
 /// A SQLite store in a place of its own.

@@ -6,10 +6,17 @@ use super::{RunEntry, Tables};
 use crate::error::StoreError;
 use crate::model::{
     Advance, Create, DeadLetter, Epoch, Group, Item, KeyHolder, NewDeadLetter, NewMessage,
-    OutboxMessage,
-    STALE_REPORTS_MAX, StaleReport, Verdict,
+    OutboxMessage, STALE_REPORTS_MAX, Signal, StaleReport, Verdict,
 };
 use crate::rows::moment_to_store;
+
+/// The run that an item advances.
+fn written(item: &Item) -> Option<RunId> {
+    match item {
+        Item::Advance(advance) => Some(advance.run.id()),
+        Item::Create(_) | Item::Reschedule { .. } | Item::Audit(_) | Item::Forward(_) => None,
+    }
+}
 
 /// It is the caller's own, or nobody's. In a store that is not shared every run is nobody's.
 fn may_write(entry: &RunEntry, epoch: Epoch) -> bool {
@@ -18,23 +25,30 @@ fn may_write(entry: &RunEntry, epoch: Epoch) -> bool {
 
 impl Tables {
     pub(super) fn commit(&mut self, group: Group) -> Result<Vec<Verdict>, StoreError> {
-        let Group { epoch, items, answers } = group;
+        let Group { epoch, items, answers, free } = group;
         match &mut self.sharing {
-            Some(sharing) => {
-                sharing.fence(epoch)?;
-                sharing.strike_off(answers);
-            }
+            Some(sharing) => sharing.fence(epoch)?,
             None if epoch.0 != self.epoch => {
                 return Err(StoreError::Fenced { mine: epoch.0, current: self.epoch });
             }
             None => {}
         }
-        Ok(items.into_iter().map(|item| self.commit_item(epoch, item)).collect())
+        let written: Vec<Option<RunId>> = items.iter().map(written).collect();
+        let verdicts: Vec<Verdict> =
+            items.into_iter().map(|item| self.commit_item(epoch, free, item)).collect();
+        let stale = written.into_iter().zip(&verdicts).filter(|(_, it)| **it != Verdict::Done);
+        let stale: Vec<RunId> = stale.filter_map(|(run, _)| run).collect();
+        self.strike_off(epoch, answers, &stale);
+        if free && verdicts.contains(&Verdict::Done) {
+            self.tell(Some(epoch), &Signal::Free);
+        }
+        Ok(verdicts)
     }
 
-    fn commit_item(&mut self, epoch: Epoch, item: Item) -> Verdict {
+    fn commit_item(&mut self, epoch: Epoch, free: bool, item: Item) -> Verdict {
+        let owner = (self.sharing.is_some() && !free).then_some(epoch);
         match item {
-            Item::Create(create) => self.create(epoch, *create),
+            Item::Create(create) => self.create(owner, *create),
             Item::Advance(advance) => self.advance(epoch, *advance),
             Item::Reschedule { run, version, wake_at } => match self.runs.get_mut(&run) {
                 Some(entry) if entry.run.version == version && may_write(entry, epoch) => {
@@ -48,7 +62,7 @@ impl Tables {
         }
     }
 
-    fn create(&mut self, epoch: Epoch, create: Create) -> Verdict {
+    fn create(&mut self, owner: Option<Epoch>, create: Create) -> Verdict {
         let header = &create.run.header;
         // The key goes first: a repeated request gets its answer even from a tenant that is full.
         let holder =
@@ -68,13 +82,13 @@ impl Tables {
         if self.runs.contains_key(&create.run.id()) {
             return Verdict::Stale;
         }
-        self.insert(epoch, create);
+        self.insert(owner, create);
         Verdict::Done
     }
 
     /// Inserts a run and the runs that its decision created. The cap is not asked for those: a
     /// compensation must run, however busy its tenant is.
-    fn insert(&mut self, epoch: Epoch, create: Create) {
+    fn insert(&mut self, owner: Option<Epoch>, create: Create) {
         let run = create.run;
         let (id, ended) = (run.id(), run.status.is_terminal());
         if let Some(key) = create.key {
@@ -86,7 +100,7 @@ impl Tables {
             self.keys.insert((run.header.tenant.clone(), key.hash), holder);
         }
         let entry = RunEntry {
-            owner: self.sharing.is_some().then_some(epoch),
+            owner,
             wake_at: moment_to_store(None, run.wake_at(), ended),
             expires_at: create.expires_at.filter(|_| ended),
             history: vec![create.record],
@@ -96,16 +110,18 @@ impl Tables {
         self.runs.insert(id, entry);
         self.follow(id, create.outbox, create.dead_letter);
         for child in create.children {
-            self.insert(epoch, child);
+            self.insert(owner, child);
         }
     }
 
     fn advance(&mut self, epoch: Epoch, advance: Advance) -> Verdict {
         let id = advance.run.id();
         let shared = self.sharing.is_some();
-        let Some(entry) = self.runs.get_mut(&id).filter(|entry| {
-            entry.run.version == advance.from_version && may_write(entry, epoch)
-        }) else {
+        let Some(entry) = self
+            .runs
+            .get_mut(&id)
+            .filter(|entry| entry.run.version == advance.from_version && may_write(entry, epoch))
+        else {
             return Verdict::Stale;
         };
         entry.owner = shared.then_some(epoch);
@@ -116,7 +132,7 @@ impl Tables {
         entry.history.extend(advance.records);
         self.follow(id, advance.outbox, advance.dead_letter);
         for child in advance.children {
-            self.insert(epoch, child);
+            self.insert(shared.then_some(epoch), child);
         }
         Verdict::Done
     }

@@ -120,11 +120,10 @@ impl Sharing {
         self.inputs.insert(self.inputs_ever, input);
     }
 
-    pub(super) fn strike_off(&mut self, answers: Vec<InputAnswer>) {
-        for InputAnswer { input, to, body } in answers {
-            self.inputs.retain(|_, kept| kept.id != input);
-            self.say(to, Signal::Answered { input, body });
-        }
+    fn strike_off(&mut self, answer: InputAnswer) {
+        let InputAnswer { input, to, body, .. } = answer;
+        self.inputs.retain(|_, kept| kept.id != input);
+        self.say(to, Signal::Answered { input, body });
     }
 }
 
@@ -201,9 +200,10 @@ impl Tables {
         let Some(sharing) = &self.sharing else { return Vec::new() };
         let now = (sharing.now)();
         let seen = sharing.instances.iter().map(|(epoch, member)| {
-            let owned = self.runs.values().filter(|entry| {
-                entry.owner == Some(*epoch) && !entry.run.status.is_terminal()
-            });
+            let owned = self
+                .runs
+                .values()
+                .filter(|entry| entry.owner == Some(*epoch) && !entry.run.status.is_terminal());
             Instance {
                 epoch: *epoch,
                 id: member.id.clone(),
@@ -242,6 +242,17 @@ impl Tables {
     pub(super) fn tell(&self, from: Option<Epoch>, signal: &Signal) {
         if let Some(sharing) = &self.sharing {
             sharing.say_to_all(from, signal);
+        }
+    }
+
+    /// Strikes inputs off that the owner has answered, and tells whoever waits.
+    pub(super) fn strike_off(&mut self, me: Epoch, answers: Vec<InputAnswer>, stale: &[RunId]) {
+        let Some(sharing) = &mut self.sharing else { return };
+        for answer in answers {
+            let mine = self.runs.get(&answer.run).is_some_and(|entry| entry.owner == Some(me));
+            if mine && !(answer.written && stale.contains(&answer.run)) {
+                sharing.strike_off(answer);
+            }
         }
     }
 

@@ -89,10 +89,8 @@ impl Store for MemoryStore {
     fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
         self.answer(|tables| {
             let found = runs.iter().filter_map(|run| tables.runs.get(run));
-            let stored = |entry: &RunEntry| StoredRun {
-                owner: entry.owner,
-                ..StoredRun::of(&entry.run)
-            };
+            let stored =
+                |entry: &RunEntry| StoredRun { owner: entry.owner, ..StoredRun::of(&entry.run) };
             Ok(found.map(stored).collect())
         })
     }
@@ -354,8 +352,10 @@ impl Store for MemoryStore {
     }
 
     fn close(&self) -> Answer<'_, ()> {
-        // Closing a closed store is no error.
-        if let Ok(mut tables) = self.tables() {
+        // Closing a closed store is no error; a shared one stays open for the others.
+        if let Ok(mut tables) = self.tables()
+            && tables.sharing.is_none()
+        {
             tables.closed = true;
         }
         Box::pin(ready(Ok(())))
