@@ -17,8 +17,8 @@ use stepwell_core::time::Timestamp;
 
 use crate::error::StoreError;
 use crate::model::{
-    DeadLetter, Epoch, Figures, Filter, KeyHash, KeyHolder, OutboxMessage, Record, StaleReport, Stub,
-    TokenRecord, WorkflowDocument,
+    DeadLetter, Epoch, Figures, Filter, KeyHash, KeyHolder, OutboxMessage, Record, StaleReport,
+    Stub, TokenRecord, WorkflowDocument,
 };
 
 /// A store that forgets everything when it is dropped.

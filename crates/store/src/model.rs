@@ -13,8 +13,8 @@ use stepwell_core::run::{Dialect, Parent, Run, RunStatus};
 use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
-pub use stepwell_core::entry::Record;
 pub use ownership::*;
+pub use stepwell_core::entry::Record;
 pub use stored::{StoredHeader, StoredRun};
 pub use submission::*;
 
@@ -33,15 +33,18 @@ pub struct Group {
     pub epoch: Epoch,
     /// one for each run, in order
     pub items: Vec<Item>,
-    /// inputs of other instances that are struck off with the group, whatever becomes of its items
+    /// inputs of other instances that are struck off with the group
     pub answers: Vec<InputAnswer>,
+    /// in a shared store the runs it creates belong to nobody, and the others are told: the instance
+    /// takes work in and leaves it to them
+    pub free: bool,
 }
 
 impl Group {
     /// Decisions without answers to inputs of other instances.
     #[must_use]
     pub fn of(epoch: Epoch, items: Vec<Item>) -> Self {
-        Self { epoch, items, answers: Vec::new() }
+        Self { epoch, items, answers: Vec::new(), free: false }
     }
 }
 

@@ -33,7 +33,8 @@ pub async fn urgent_work_goes_first_then_the_oldest(subject: Subject) {
     let mut paged = Vec::new();
     let mut after = None;
     loop {
-        let chunk = world.store.queued(world.epoch, "default".to_owned(), after, 1).await.expect("a chunk");
+        let chunk =
+            world.store.queued(world.epoch, "default".to_owned(), after, 1).await.expect("a chunk");
         let Some(last) = chunk.last() else { break };
         after = Some(last.key);
         paged.extend(chunk.into_iter().map(|queued| queued.key));

@@ -78,10 +78,17 @@ pub struct Input {
 }
 
 /// The owner's answer to an input, which is struck off with it.
+///
+/// Only the owner's word counts: while the run belongs to somebody else the input stays. If the
+/// answer rests on a write of its group, it also stays when that write is stale.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputAnswer {
     /// which
     pub input: Uuid,
+    /// for which run
+    pub run: RunId,
+    /// the group writes the run, and the answer follows from that
+    pub written: bool,
     /// who waits for it
     pub to: Epoch,
     /// as the engine wrote it
@@ -119,6 +126,8 @@ pub enum Signal {
         /// how long they will
         for_ms: u64,
     },
+    /// a workflow has a new version
+    Published,
     /// words may have been missed: look at everything
     LookAgain,
 }

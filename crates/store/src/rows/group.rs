@@ -16,6 +16,8 @@ pub(crate) struct GroupRows {
     pub(crate) items: Vec<ItemRows>,
     #[allow(dead_code, reason = "only a shared store has inputs")]
     pub(crate) answers: Vec<InputAnswer>,
+    #[allow(dead_code, reason = "only a shared store has owners")]
+    pub(crate) free: bool,
 }
 
 /// One item of a group as rows.
@@ -23,7 +25,11 @@ pub(crate) struct GroupRows {
 pub(crate) enum ItemRows {
     Create(Box<CreateRows>),
     Advance(Box<AdvanceRows>),
-    Reschedule { run: RunId, version: u64, wake_at: Option<Timestamp> },
+    Reschedule {
+        run: RunId,
+        version: u64,
+        wake_at: Option<Timestamp>,
+    },
     Audit(StaleReport),
     #[allow(dead_code, reason = "only a shared store has inputs")]
     Forward(Input),
@@ -61,7 +67,7 @@ pub(crate) struct AdvanceRows {
 impl GroupRows {
     pub(crate) fn encode(group: Group) -> Self {
         let items = group.items.into_iter().map(ItemRows::encode).collect();
-        Self { epoch: group.epoch, items, answers: group.answers }
+        Self { epoch: group.epoch, items, answers: group.answers, free: group.free }
     }
 }
 

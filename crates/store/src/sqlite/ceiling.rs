@@ -97,7 +97,7 @@ fn grouped(items: Vec<ItemRows>, size: usize) -> Vec<GroupRows> {
     let mut items = items.into_iter().peekable();
     while items.peek().is_some() {
         let items = items.by_ref().take(size.max(1)).collect();
-        groups.push(GroupRows { epoch: Epoch(0), items, answers: Vec::new() });
+        groups.push(GroupRows { epoch: Epoch(0), items, answers: Vec::new(), free: false });
     }
     groups
 }
