@@ -79,11 +79,11 @@ fn show_proofs() -> bool {
 
 /// Says which rules were broken, and how to see it again in the smallest world that breaks one.
 fn explain(report: &Report) {
-    for (seed, violation) in &report.broken_lives {
+    // Each thread may have met several before it heard of the other's; one is enough to begin with.
+    if let Some((seed, violation)) = report.broken_lives.iter().min() {
         println!("life {seed} broke {violation}");
         println!("  see it:   cargo xtask sim --life {seed}");
     }
-    // Each thread may have met one before it heard of the other's; one is enough to begin with.
     if let Some((options, violation)) = report.broken.iter().min_by_key(|(o, _)| o.seed) {
         println!("seed {} broke {violation}", options.seed);
         match shrink(options) {

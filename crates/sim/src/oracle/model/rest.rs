@@ -18,7 +18,7 @@ impl Model {
     ) -> Verdict {
         let earliest = at.after(least_rest(&self.spec(step).retry, self.model(step).tries));
         REST_BETWEEN_TRIES.check(retry_at >= earliest, || {
-            format!("step {} is tried again at {retry_at}, not after {earliest}", step.0)
+            format!("step {} is tried again at {retry_at}, due no earlier than {earliest}", step.0)
         })
     }
 
@@ -26,7 +26,7 @@ impl Model {
         let Some(policy) = &self.header.workflow.run_retry else { return Ok(()) };
         let earliest = at.after(least_rest(policy, self.attempt));
         REST_BETWEEN_TRIES.check(retry_at >= earliest, || {
-            format!("the run is tried again at {retry_at}, not after {earliest}")
+            format!("the run is tried again at {retry_at}, due no earlier than {earliest}")
         })
     }
 }
