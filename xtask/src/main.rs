@@ -10,6 +10,7 @@ mod requirement;
 mod services;
 mod sim;
 mod source;
+mod storm;
 mod test;
 mod tidy;
 mod trace;
@@ -32,6 +33,7 @@ Tasks:
   diagram [--check]   draw docs/state-machine.md from the table of arrows, or check that it is current
   fuzz [--seconds N]  feed every reader with what a fuzzer comes up with, N seconds each
   sim [options]       run the real engine in seeded worlds of faults; one minute without options
+  storm               three servers on one PostgreSQL, 2,000 jobs and a minute of accidents
   help                print this text
 ";
 
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         "diagram" => diagram::run(rest),
         "fuzz" => fuzz::run(rest),
         "sim" => sim::run(rest),
+        "storm" => storm::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -22,10 +22,9 @@ impl Services {
         if let Ok(url) = std::env::var(postgres::VARIABLE) {
             return Server::at(&url).map(|_| Done::Passed).map_err(|why| why.to_string());
         }
-        if !postgres::is_installed() {
-            install(&["postgresql"]);
-        }
-        match Cluster::start() {
+        let started =
+            find_postgres().and_then(|()| Cluster::start().map_err(|why| why.to_string()));
+        match started {
             Ok(cluster) => {
                 self.postgres = Some(cluster);
                 Ok(Done::Passed)
@@ -39,6 +38,14 @@ impl Services {
         let cluster = self.postgres.as_ref()?;
         Some((postgres::VARIABLE, cluster.server().maintenance_url()))
     }
+}
+
+/// Sees that PostgreSQL is installed; Debian's package brings it.
+pub(crate) fn find_postgres() -> Outcome {
+    if postgres::is_installed() || (install(&["postgresql"]) && postgres::is_installed()) {
+        return Ok(());
+    }
+    Err("PostgreSQL is absent and could not be installed".to_owned())
 }
 
 /// Sees that a browser is there for the test of the API page; Debian's packages bring one.
