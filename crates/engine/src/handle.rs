@@ -308,7 +308,10 @@ impl Handler {
                 }
                 Plan::Forward(place) => Err(EngineError::NotFound(forwards[place].run)),
                 Plan::Write(write) => match &verdicts[write] {
-                    Verdict::Done => Ok(done(&ticket.ask, &writes[write].run)),
+                    Verdict::Done => {
+                        self.shared.stats.decided(usize::from(ticket.ask.is_report()));
+                        Ok(done(&ticket.ask, &writes[write].run))
+                    }
                     Verdict::Duplicate(holder) => repeated(&ticket.ask, holder),
                     Verdict::TenantFull { open } => Err(full(&ticket.ask, *open)),
                     Verdict::Stale => {

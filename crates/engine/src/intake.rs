@@ -47,6 +47,11 @@ impl Ask {
         Self::Command { run, command, at_version: None }
     }
 
+    /// A worker says something of an attempt.
+    pub(crate) fn is_report(&self) -> bool {
+        matches!(self, Self::Command { command: Command::Ack { .. } | Command::Report { .. }, .. })
+    }
+
     /// The run that must be loaded first.
     pub(crate) fn run(&self) -> Option<RunId> {
         match self {

@@ -6,12 +6,15 @@
 mod commit;
 mod creation;
 mod documents;
+mod inputs;
 mod letters;
 mod life;
 mod lists;
 mod oracle;
+mod ownership;
 mod queue;
 mod retention;
+mod submissions;
 mod waits;
 pub mod world;
 
@@ -22,12 +25,15 @@ use crate::{Answer, Store};
 pub use commit::*;
 pub use creation::*;
 pub use documents::*;
+pub use inputs::*;
 pub use letters::*;
 pub use life::*;
 pub use lists::*;
 pub use oracle::*;
+pub use ownership::*;
 pub use queue::*;
 pub use retention::*;
+pub use submissions::*;
 pub use waits::*;
 
 /// Opens the same place again, after the store was closed.

@@ -9,6 +9,7 @@ mod store;
 mod submission;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use stepwell_core::id::{RunId, StepIndex, Tenant};
@@ -24,13 +25,14 @@ use crate::model::{
 /// A store that forgets everything when it is dropped.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    tables: Mutex<Tables>,
+    tables: Arc<Mutex<Tables>>,
+    /// this door to it
+    closed: AtomicBool,
 }
 
 /// Everything that is stored.
 #[derive(Debug, Default)]
 struct Tables {
-    closed: bool,
     epoch: u64,
     runs: BTreeMap<RunId, RunEntry>,
     keys: BTreeMap<(Tenant, KeyHash), KeyHolder>,
@@ -75,16 +77,21 @@ impl MemoryStore {
     #[must_use]
     pub fn shared(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         let sharing = Some(ownership::Sharing::new(Box::new(now)));
-        Self { tables: Mutex::new(Tables { sharing, ..Tables::default() }) }
+        let tables = Tables { sharing, ..Tables::default() };
+        Self { tables: Arc::new(Mutex::new(tables)), closed: AtomicBool::new(false) }
+    }
+
+    /// Another door to the same store, as another process would have.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self { tables: Arc::clone(&self.tables), closed: AtomicBool::new(false) }
     }
 
     fn tables(&self) -> Result<MutexGuard<'_, Tables>, StoreError> {
-        let tables =
-            self.tables.lock().map_err(|_| StoreError::broken("a caller panicked mid-write"))?;
-        if tables.closed {
+        if self.closed.load(Ordering::SeqCst) {
             return Err(StoreError::unavailable("the store is closed"));
         }
-        Ok(tables)
+        self.tables.lock().map_err(|_| StoreError::broken("a caller panicked mid-write"))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::world::{NOON_MS, THREE_STEPS, World, report, start, success, take_of}
 
 /// A store that several engines share, with one clock for all.
 struct Town {
-    store: Arc<dyn Store>,
+    store: MemoryStore,
     clock: Arc<ManualClock>,
 }
 
@@ -28,7 +28,7 @@ impl Town {
         let clock = Arc::new(ManualClock::new(NOON_MS));
         let hands = Arc::clone(&clock);
         let now = move || Timestamp::from_millis(hands.now_ms());
-        Self { store: Arc::new(MemoryStore::shared(now)), clock }
+        Self { store: MemoryStore::shared(now), clock }
     }
 
     async fn instance(&self) -> World {
@@ -38,8 +38,9 @@ impl Town {
     async fn instance_with(&self, ownership: Ownership) -> World {
         let settings = Settings { ownership, ..Settings::default() };
         let clock = Arc::clone(&self.clock);
-        let engine = start(&self.store, &clock, &settings, Policy::default()).await;
-        World { engine, store: Arc::clone(&self.store), clock, settings }
+        let store: Arc<dyn Store> = Arc::new(self.store.another());
+        let engine = start(&store, &clock, &settings, Policy::default()).await;
+        World { engine, store, clock, settings }
     }
 
     /// Lets time pass in small steps, so that everybody who lives can give signs of life.

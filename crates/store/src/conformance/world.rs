@@ -40,7 +40,12 @@ pub struct World {
 impl World {
     /// Takes the store of a case over.
     pub async fn of(subject: &Subject) -> Self {
-        let epoch = subject.store.open_epoch("conformance").await.expect("a fresh store opens");
+        Self::named(subject, "conformance").await
+    }
+
+    /// The same, under a name of its own.
+    pub async fn named(subject: &Subject, instance: &str) -> Self {
+        let epoch = subject.store.open_epoch(instance).await.expect("a fresh store opens");
         Self { store: Arc::clone(&subject.store), epoch }
     }
 

@@ -1,6 +1,7 @@
 //! The store's contract on plain maps.
 
 use std::future::ready;
+use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 use stepwell_core::duration::Interval;
@@ -352,12 +353,8 @@ impl Store for MemoryStore {
     }
 
     fn close(&self) -> Answer<'_, ()> {
-        // Closing a closed store is no error; a shared one stays open for the others.
-        if let Ok(mut tables) = self.tables()
-            && tables.sharing.is_none()
-        {
-            tables.closed = true;
-        }
+        // Closing a closed store is no error.
+        self.closed.store(true, Ordering::SeqCst);
         Box::pin(ready(Ok(())))
     }
 }

@@ -1,7 +1,9 @@
 //! Every case of the suite, on every store.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
+use stepwell_core::time::Timestamp;
 use stepwell_store::Store;
 use stepwell_store::conformance::{self, Subject};
 use stepwell_store::memory::MemoryStore;
@@ -10,6 +12,11 @@ use stepwell_store::sqlite::{Options, SqliteStore};
 /// Runs a case on each store, fresh and empty.
 async fn on_each_store<F: Future<Output = ()>>(case: impl Fn(Subject) -> F) {
     case(Subject { store: Arc::new(MemoryStore::new()), reopen: None }).await;
+
+    // A clock that goes on with every reading, so that silence has a length.
+    let reading = AtomicI64::new(1_741_996_800_000);
+    let now = move || Timestamp::from_millis(reading.fetch_add(1, Ordering::SeqCst));
+    case(Subject { store: Arc::new(MemoryStore::shared(now)), reopen: None }).await;
 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("stepwell.db");
@@ -244,4 +251,106 @@ async fn everything_is_there_after_a_restart() {
 #[tokio::test]
 async fn a_store_agrees_with_the_reference() {
     on_each_store(conformance::a_store_agrees_with_the_reference).await;
+}
+
+// B-020, B-037, B-038, B-071: inserted with its owner; only the owner's work is its work.
+#[tokio::test]
+async fn an_instance_owns_what_it_creates() {
+    on_each_store(conformance::an_instance_owns_what_it_creates).await;
+}
+
+// only the owner advances a run.
+#[tokio::test]
+async fn only_the_owner_writes_a_run() {
+    on_each_store(conformance::only_the_owner_writes_a_run).await;
+}
+
+// a run of nobody is lost to nobody.
+#[tokio::test]
+async fn whoever_writes_a_free_run_owns_it() {
+    on_each_store(conformance::whoever_writes_a_free_run_owns_it).await;
+}
+
+// B-039, B-057, B-060, X-107: signs of life by the store's clock keep the runs.
+#[tokio::test]
+async fn a_living_owner_keeps_its_runs() {
+    on_each_store(conformance::a_living_owner_keeps_its_runs).await;
+}
+
+// B-040, B-058, B-071, X-103: taken over, and the zombie is refused.
+#[tokio::test]
+async fn the_runs_of_a_silent_owner_are_taken_over() {
+    on_each_store(conformance::the_runs_of_a_silent_owner_are_taken_over).await;
+}
+
+// runs of nobody too, until nothing is left.
+#[tokio::test]
+async fn a_takeover_goes_page_by_page() {
+    on_each_store(conformance::a_takeover_goes_page_by_page).await;
+}
+
+// B-041, B-071: only one winner in a race.
+#[tokio::test]
+async fn a_takeover_has_one_winner() {
+    on_each_store(conformance::a_takeover_has_one_winner).await;
+}
+
+#[tokio::test]
+async fn runs_are_handed_over_to_the_living() {
+    on_each_store(conformance::runs_are_handed_over_to_the_living).await;
+}
+
+// ownership is released on stop.
+#[tokio::test]
+async fn good_bye_frees_everything() {
+    on_each_store(conformance::good_bye_frees_everything).await;
+}
+
+#[tokio::test]
+async fn words_reach_the_others() {
+    on_each_store(conformance::words_reach_the_others).await;
+}
+
+#[tokio::test]
+async fn an_input_waits_for_the_owner() {
+    on_each_store(conformance::an_input_waits_for_the_owner).await;
+}
+
+#[tokio::test]
+async fn an_answer_strikes_the_input_off() {
+    on_each_store(conformance::an_answer_strikes_the_input_off).await;
+}
+
+#[tokio::test]
+async fn an_answer_without_ground_leaves_the_input() {
+    on_each_store(conformance::an_answer_without_ground_leaves_the_input).await;
+}
+
+#[tokio::test]
+async fn inputs_follow_their_run() {
+    on_each_store(conformance::inputs_follow_their_run).await;
+}
+
+// B-030, X-100: priority orders claiming.
+#[tokio::test]
+async fn urgent_orders_go_first_without_starving_others() {
+    on_each_store(conformance::urgent_orders_go_first_without_starving_others).await;
+}
+
+// B-014, B-016, B-068, X-098: one settlement a delivery.
+#[tokio::test]
+async fn an_order_is_kept_from_others_for_a_while() {
+    on_each_store(conformance::an_order_is_kept_from_others_for_a_while).await;
+}
+
+// B-034, X-109: the message id makes it the same message.
+#[tokio::test]
+async fn a_message_waits_once_in_its_queue() {
+    on_each_store(conformance::a_message_waits_once_in_its_queue).await;
+}
+
+// B-016, B-047: kept with its reason.
+#[tokio::test]
+async fn an_order_given_up_is_a_dead_letter() {
+    on_each_store(conformance::an_order_given_up_is_a_dead_letter).await;
 }
