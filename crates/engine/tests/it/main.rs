@@ -7,6 +7,7 @@ mod flow;
 mod intake;
 mod ownership;
 mod recovery;
+mod submissions;
 mod timers;
 mod webhooks;
 mod world;
