@@ -22,6 +22,7 @@ use stepwell_core::run::Run;
 use stepwell_engine::{Change, EngineError};
 use stepwell_store::Record;
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc};
+use tokio::time::Instant;
 
 use crate::auth::Caller;
 use crate::error::{ApiError, Code};
@@ -36,6 +37,10 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A comment now and then keeps proxies from taking the silence for the end.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How often the history is read without a hint where another instance may decide the job: its hints
+/// stay with it.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Records that are read at once.
 const RECORDS_MAX: usize = 200;
@@ -120,6 +125,8 @@ struct Stream {
 impl Stream {
     /// Sends what is new, waits for more, and ends with the job or with the client.
     async fn run(mut self, mut changes: broadcast::Receiver<Change>) -> Result<(), EngineError> {
+        let is_shared = self.api.engine().store().is_shared();
+        let mut heartbeat = tokio::time::interval_at(Instant::now() + HEARTBEAT, HEARTBEAT);
         while let Ok(false) = self.catch_up().await? {
             loop {
                 tokio::select! {
@@ -128,7 +135,8 @@ impl Stream {
                         false => return Ok(()),
                     },
                     () = self.sender.closed() => return Ok(()),
-                    () = tokio::time::sleep(HEARTBEAT) => {
+                    () = tokio::time::sleep(LOOK), if is_shared => break,
+                    _ = heartbeat.tick() => {
                         if self.sender.send(Bytes::from_static(b": still here\n\n")).await.is_err() {
                             return Ok(());
                         }
