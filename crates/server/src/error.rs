@@ -105,6 +105,14 @@ impl ApiError {
         self
     }
 
+    /// The same error under another code, with what that means for the caller before its detail.
+    #[must_use]
+    pub(crate) fn becomes(mut self, code: Code, what: &str) -> Self {
+        self.0.detail = format!("{what}: {}", self.0.detail);
+        (self.0.code, self.0.next) = (code, None);
+        self
+    }
+
     /// What went wrong.
     #[must_use]
     pub fn code(&self) -> Code {

@@ -68,17 +68,24 @@ async fn submit(
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<Response, ApiError> {
-    let (request, _) = read(&api, &caller, &headers, &body).await?;
+    let (request, _) = read(&api, &caller, &headers, &body).await.map_err(enqueue_failed)?;
     let now = api.engine().now();
     let message = request.into_message(fresh_id(), Some(SUBMITTED_BY.to_owned()), now);
     enqueue(&api, &message).await.map_err(|error| {
-        let detail = format!("failed to enqueue the job: {error}");
-        let error = ApiError::new(Code::EnqueueFailed, detail).retry_after(2);
-        error.about(message.correlation_id.as_deref())
+        enqueue_failed(ApiError::from(error)).about(message.correlation_id.as_deref())
     })?;
     let JobQueueMessage { message_id, workflow_id, submitted_at, .. } = message;
     let answer = Submitted { message_id, workflow_id, submitted_at, status: "queued" };
     Ok(Json(answer).into_response())
+}
+
+/// Whatever keeps us from taking an order, clients of this wire know it as one error (B-064).
+fn enqueue_failed(error: ApiError) -> ApiError {
+    if error.code().status().is_server_error() {
+        error.becomes(Code::EnqueueFailed, "failed to enqueue the job").retry_after(2)
+    } else {
+        error
+    }
 }
 
 /// What is submitted, once it is known that a job can be made of it, and the workflow to follow.

@@ -11,6 +11,7 @@ mod health;
 mod live;
 mod logs;
 mod operate;
+mod platform;
 mod reads;
 mod refusals;
 mod site;

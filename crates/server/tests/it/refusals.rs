@@ -147,6 +147,10 @@ fn wrong_fields() -> Vec<(&'static str, Value, &'static str)> {
         ("/v1/tokens", token(json!({"tenant": "a b"})), "tenant"),
         ("/v1/tokens", token(json!({"expires_in_days": 0})), "expires_in_days"),
         ("/v1/tokens", token(json!({"expires_in_days": 3651})), "expires_in_days"),
+        ("/api/platform/submit", json!({"workflow_id": "x", "priority": 11}), "priority"),
+        ("/api/platform/submit", json!({"correlation_id": "c"}), "workflow_id"),
+        ("/api/v1/jobs", json!({"workflow_id": "x", "input_params": 1}), "input_params"),
+        ("/api/v1/jobs/{job}/cancel", json!({"reason": long}), "reason"),
         ("/v1/commands", envelope_with(&json!({"tenant_id": "x".repeat(129)})), "tenant_id"),
         ("/v1/commands", envelope_with(&json!({"tenant_id": "a b"})), "tenant_id"),
         (

@@ -86,6 +86,22 @@ impl Site {
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let clock = Arc::new(ManualClock::new(NOON_MS));
+        let site = Self::on(store, clock, engine_settings, change).await;
+        site.publish(INTAKE).await;
+        site
+    }
+
+    /// One of several on a shared store, all by one clock, without any protocol.
+    pub(crate) async fn sharing(store: Arc<dyn Store>, clock: Arc<ManualClock>) -> Self {
+        Self::on(store, clock, stepwell_engine::Settings::default(), |_| {}).await
+    }
+
+    async fn on(
+        store: Arc<dyn Store>,
+        clock: Arc<ManualClock>,
+        engine_settings: stepwell_engine::Settings,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
         let allowed = "hooks.example".parse().unwrap();
         let policy = Policy { allow_hosts: vec![allowed], ..Policy::default() };
         let egress = Egress::new(policy).unwrap();
@@ -94,10 +110,17 @@ impl Site {
         change(&mut settings);
         let api = Api::open(engine.clone(), settings).await.unwrap();
         let router = app(api.clone());
-        let admin = stepwell_server::first_admin_token(&engine).await.unwrap().unwrap();
-        let site = Self { router, api, engine, store, clock, admin, _place: None };
-        site.publish(INTAKE).await;
-        site
+        let expires_at = Some(engine.now().after(Interval::from_secs(3_600)));
+        let admin = match stepwell_server::first_admin_token(&engine).await.unwrap() {
+            Some(token) => token,
+            // Another one on the same store has made it.
+            None => {
+                let name = "second admin".to_owned();
+                let new = NewToken { name, role: Role::Admin, tenant: None, expires_at };
+                token::create(&engine, new).await.unwrap().1
+            }
+        };
+        Self { router, api, engine, store, clock, admin, _place: None }
     }
 
     pub(crate) async fn publish(&self, source: &str) {
