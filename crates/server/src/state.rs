@@ -25,6 +25,8 @@ pub struct Settings {
     pub base_url: String,
     /// open jobs that a tenant may have (D-050); `None`: any number
     pub tenant_cap: Option<u32>,
+    /// clients may call it; otherwise it serves only workers and operators
+    pub takes_requests: bool,
     /// the names it may be called by
     pub hosts: Hosts,
     /// judges the callback URLs of envelopes when they are handed in
@@ -40,6 +42,7 @@ impl Settings {
         Self {
             base_url: base_url.trim_end_matches('/').to_owned(),
             tenant_cap: Some(100),
+            takes_requests: true,
             hosts: Hosts::Any,
             egress,
             references: ReferencePolicy::default(),

@@ -57,6 +57,31 @@ pub struct Route {
     pub access: Access,
 }
 
+/// Whom routes are for.
+enum Audience {
+    Clients,
+    /// whoever must reach the very process that owns jobs
+    WorkersAndOperators,
+}
+
+/// All routes, in the order of the documents.
+const GROUPS: [(Audience, fn(Routes) -> Routes); 14] = [
+    (Audience::Clients, commands::add),
+    (Audience::Clients, jobs::add),
+    (Audience::Clients, operate::add),
+    (Audience::Clients, platform::add),
+    (Audience::Clients, direct::add),
+    (Audience::WorkersAndOperators, callbacks::add),
+    (Audience::WorkersAndOperators, workers::add),
+    (Audience::Clients, workflows::add),
+    (Audience::Clients, dead_letters::add),
+    (Audience::Clients, tokens::add),
+    (Audience::WorkersAndOperators, instances::add),
+    (Audience::Clients, bootstrap::add),
+    (Audience::WorkersAndOperators, health::add),
+    (Audience::Clients, page::add),
+];
+
 /// Routes on their way to a router and its documents.
 pub(crate) struct Routes {
     api: Api,
@@ -66,24 +91,15 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// Every route of the API.
+    /// Every route of the API; without those for clients where the server does not take their requests.
     pub(crate) fn all(api: Api) -> Self {
+        let takes_requests = api.settings().takes_requests;
         let routes =
             Self { api, router: Router::new(), document: openapi::empty(), table: Vec::new() };
-        let routes = commands::add(routes);
-        let routes = jobs::add(routes);
-        let routes = operate::add(routes);
-        let routes = platform::add(routes);
-        let routes = direct::add(routes);
-        let routes = callbacks::add(routes);
-        let routes = workers::add(routes);
-        let routes = workflows::add(routes);
-        let routes = dead_letters::add(routes);
-        let routes = tokens::add(routes);
-        let routes = instances::add(routes);
-        let routes = bootstrap::add(routes);
-        let routes = health::add(routes);
-        page::add(routes)
+        let wanted = GROUPS.into_iter().filter(|(audience, _)| {
+            takes_requests || matches!(audience, Audience::WorkersAndOperators)
+        });
+        wanted.fold(routes, |routes, (_, add)| add(routes))
     }
 
     /// Adds a handler with what it asks of its callers.

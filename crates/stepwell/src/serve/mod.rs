@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 
 pub(crate) use parts::{Plan, Running};
 
-use crate::config::Config;
+use crate::config::{Config, StorePlace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::Session;
@@ -54,14 +54,13 @@ pub(crate) async fn run(session: &Session) -> Result<Exit, Failure> {
 fn check_roles(config: &Config) -> Result<(), Failure> {
     let roles: Vec<String> = config.list("roles");
     let missing = ["api", "engine"].into_iter().find(|role| !roles.iter().any(|it| it == role));
-    match missing {
-        None => Ok(()),
-        Some(role) => Err(Failure::usage(format!(
+    match (missing, config.store()) {
+        (None, _) => Ok(()),
+        (Some(_), StorePlace::Postgres(_)) if !roles.is_empty() => Ok(()),
+        (Some(role), _) => Err(Failure::usage(format!(
             "the role {role} is missing: with SQLite one process must have both, api and engine"
         ))
-        .next(
-            "leave --roles out; splitting the roles needs PostgreSQL, which a later release brings",
-        )),
+        .next("leave --roles out, or share the work between processes on PostgreSQL with --store")),
     }
 }
 

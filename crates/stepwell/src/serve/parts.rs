@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     pub(crate) retention: Option<Interval>,
     /// where webhooks may go
     pub(crate) webhooks: Policy,
+    /// clients may call it; otherwise only workers and operators
+    pub(crate) takes_requests: bool,
     /// how it shares a store with others
     pub(crate) ownership: Ownership,
     /// where orders of the platform dialect wait
@@ -68,6 +70,7 @@ impl Plan {
             tenant_cap: None,
             retention: None,
             webhooks: Policy::default(),
+            takes_requests: true,
             ownership: Ownership::default(),
             job_queue: EngineSettings::default().job_queue,
         }
@@ -84,6 +87,7 @@ impl Plan {
             tenant_cap: Some(config.text("tenant_cap").parse().expect(valid)),
             retention: config.get("retention").map(|time| time.parse().expect(valid)),
             webhooks: webhooks(config),
+            takes_requests: has_role(config, "api"),
             ownership: ownership(config),
             job_queue: config.text("job_queue_name").to_owned(),
         })
@@ -95,8 +99,12 @@ fn ownership(config: &Config) -> Ownership {
         heartbeat: config.parsed("heartbeat_interval"),
         silence: config.parsed("orphan_threshold"),
         scan: config.parsed("orphan_scan_interval"),
-        decides: config.list::<String>("roles").iter().any(|role| role == "engine"),
+        decides: has_role(config, "engine"),
     }
+}
+
+fn has_role(config: &Config, wanted: &str) -> bool {
+    config.list::<String>("roles").iter().any(|role| role == wanted)
 }
 
 fn webhooks(config: &Config) -> Policy {
@@ -196,7 +204,12 @@ fn server_settings(plan: &Plan, address: SocketAddr, egress: Egress) -> ServerSe
     } else {
         Hosts::Any
     };
-    ServerSettings { tenant_cap: plan.tenant_cap, hosts, ..ServerSettings::new(&base_url, egress) }
+    ServerSettings {
+        tenant_cap: plan.tenant_cap,
+        takes_requests: plan.takes_requests,
+        hosts,
+        ..ServerSettings::new(&base_url, egress)
+    }
 }
 
 /// How long a stop may take before the process ends anyway.

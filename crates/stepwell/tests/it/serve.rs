@@ -76,7 +76,7 @@ fn half_of_a_server_is_refused_because_nobody_would_carry_out_what_it_accepts() 
     let home = tempfile::tempdir().unwrap();
     let ended = run(program(home.path()).args(["serve", "--roles", "api"])).with_code(2);
     assert!(ended.stderr.contains("the role engine is missing"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("needs PostgreSQL"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("on PostgreSQL with --store"), "{}", ended.stderr);
 }
 
 #[test]
