@@ -64,8 +64,11 @@ enum Audience {
     WorkersAndOperators,
 }
 
+/// Adds the routes of one file.
+type Add = fn(Routes) -> Routes;
+
 /// All routes, in the order of the documents.
-const GROUPS: [(Audience, fn(Routes) -> Routes); 14] = [
+const GROUPS: [(Audience, Add); 14] = [
     (Audience::Clients, commands::add),
     (Audience::Clients, jobs::add),
     (Audience::Clients, operate::add),

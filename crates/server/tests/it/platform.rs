@@ -1,6 +1,7 @@
 //! The platform dialect over HTTP: orders, jobs, the queue between them, and the instances.
 
 mod bootstrap;
+mod callback;
 mod direct;
 mod instances;
 mod orders;

@@ -86,24 +86,31 @@ impl Site {
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let clock = Arc::new(ManualClock::new(NOON_MS));
-        let site = Self::on(store, clock, engine_settings, change).await;
+        let site = Self::on(store, clock, hooks_only(), engine_settings, change).await;
         site.publish(INTAKE).await;
         site
     }
 
     /// One of several on a shared store, all by one clock, without any protocol.
     pub(crate) async fn sharing(store: Arc<dyn Store>, clock: Arc<ManualClock>) -> Self {
-        Self::on(store, clock, stepwell_engine::Settings::default(), |_| {}).await
+        let settings = stepwell_engine::Settings::default();
+        Self::on(store, clock, hooks_only(), settings, |_| {}).await
+    }
+
+    /// On a store in memory, allowed to call what the policy allows.
+    pub(crate) async fn calling(policy: Policy) -> Self {
+        let clock = Arc::new(ManualClock::new(NOON_MS));
+        let settings = stepwell_engine::Settings::default();
+        Self::on(Arc::new(MemoryStore::new()), clock, policy, settings, |_| {}).await
     }
 
     async fn on(
         store: Arc<dyn Store>,
         clock: Arc<ManualClock>,
+        policy: Policy,
         engine_settings: stepwell_engine::Settings,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
-        let allowed = "hooks.example".parse().unwrap();
-        let policy = Policy { allow_hosts: vec![allowed], ..Policy::default() };
         let egress = Egress::new(policy).unwrap();
         let engine = engine(&store, &clock, &egress, engine_settings).await;
         let mut settings = Settings::new("http://stepwell.test/", egress);
@@ -230,6 +237,14 @@ impl Site {
     }
 }
 
+/// Only one host may be called.
+fn hooks_only() -> Policy {
+    Policy { allow_hosts: vec!["hooks.example".parse().unwrap()], ..Policy::default() }
+}
+
+/// What calls to the outside are signed with.
+pub(crate) const SECRET: &[u8] = b"a secret of thirty-two bytes ....";
+
 async fn engine(
     store: &Arc<dyn Store>,
     clock: &Arc<ManualClock>,
@@ -242,7 +257,7 @@ async fn engine(
         bus: Arc::new(bus),
         clock: Arc::clone(clock) as _,
         egress: egress.clone(),
-        webhook_secret: b"a secret of thirty-two bytes ....".to_vec(),
+        webhook_secret: SECRET.to_vec(),
         settings,
     };
     Engine::start(parts, "test").await.unwrap()

@@ -26,7 +26,14 @@ pub(crate) enum DeadLetterCommand {
         #[command(flatten)]
         client: ClientFlags,
     },
-    /// Replay: a new job takes over the finished steps and goes on from there
+    /// Show one, with the order if it is one that never became a job
+    Show {
+        /// Id of the dead letter
+        id: String,
+        #[command(flatten)]
+        client: ClientFlags,
+    },
+    /// Replay: a new job takes over the finished steps and goes on from there, or does what an order asked
     Replay {
         /// Ids of dead letters
         #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "ID")]
@@ -94,6 +101,18 @@ pub(crate) async fn run(global: Global, command: DeadLetterCommand) -> Result<Ex
             session.print.answer(&answer, |answer| session.print.list(items(answer), &COLUMNS));
             Ok(Exit::Ok)
         }
+        DeadLetterCommand::Show { id, client } => {
+            let session = global.session(client.0)?;
+            let answer = session.api()?.get(&["v1", "dead-letters", &id], &[]).await;
+            let answer = answer.map_err(missing)?;
+            session.print.answer(&answer, |answer| {
+                session.print.list(std::slice::from_ref(answer), &COLUMNS);
+                if let Some(order) = answer["message"].as_str() {
+                    session.print.line(order);
+                }
+            });
+            Ok(Exit::Ok)
+        }
         DeadLetterCommand::Replay { ids, all: true, filter, client } => {
             debug_assert!(ids.is_empty(), "clap lets only one of both pass");
             let body = filter.pairs().into_iter().map(|(key, value)| (key, Value::from(value)));
@@ -114,6 +133,11 @@ pub(crate) async fn run(global: Global, command: DeadLetterCommand) -> Result<Ex
     }
 }
 
+/// A dead letter that is not there can be looked for.
+fn missing(failure: Failure) -> Failure {
+    failure.suggesting(Exit::NotFound, "see `stepwell dead-letter list` for the ids")
+}
+
 async fn each(
     global: Global,
     client: ClientFlags,
@@ -125,9 +149,7 @@ async fn each(
     let api = session.api()?;
     for id in ids {
         let answer = api.post(&["v1", "dead-letters", &format!("{id}:{verb}")], body).await;
-        let answer = answer.map_err(|failure| {
-            failure.suggesting(Exit::NotFound, "see `stepwell dead-letter list` for the ids")
-        })?;
+        let answer = answer.map_err(missing)?;
         session.print.answer(&answer, |answer| match answer["jobId"].as_str() {
             Some(job) => session.print.line(&format!("{verb} {id}: job {job}")),
             None => session.print.line(&format!("{verb} {id}: done")),

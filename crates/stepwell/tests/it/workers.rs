@@ -77,6 +77,7 @@ fn a_command_that_fails_fails_the_job_with_its_last_words() {
     let letters = server.json(&["dead-letter", "list"]);
     assert_eq!(letters["items"][0]["job_id"], job.as_str());
     let id = letters["items"][0]["id"].to_string();
+    assert_eq!(server.json(&["dead-letter", "show", &id])["reason"], "run_failed");
     server.json(&["dead-letter", "discard", &id, "--reason", "customer left"]);
     assert_eq!(server.json(&["dead-letter", "list"])["items"], json!([]));
 }

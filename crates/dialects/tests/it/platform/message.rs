@@ -3,10 +3,11 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use stepwell_core::duration::Interval;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::moment::Moment;
-use stepwell_dialects::platform::JobQueueMessage;
 use stepwell_dialects::platform::message::read;
+use stepwell_dialects::platform::{JobQueueMessage, queue};
 
 use super::{delivery, message};
 
@@ -129,6 +130,15 @@ fn a_message_that_says_nothing_usable_is_refused() {
     for body in ["", "null", "[]", "{", "\"x\"", r#"{"workflow_id": "a", "workflow_id": "b"}"#] {
         assert!(read(body, &delivery()).is_err(), "{body}");
     }
+}
+
+#[test]
+fn the_queue_has_the_name_and_the_limits_of_the_contract() {
+    // B-035, B-063, B-068, X-097
+    assert_eq!(queue::NAME_DEFAULT, "dag-jobs");
+    assert_eq!(queue::TTL, Interval::from_secs(86_400));
+    assert_eq!(queue::LOCK, Interval::from_secs(300));
+    assert_eq!(queue::DELIVERIES_MAX, 10);
 }
 
 fn text() -> impl Strategy<Value = Option<String>> {

@@ -165,3 +165,24 @@ async fn a_job_of_another_dialect_is_not_shown_here() {
     }
     site.ask(post(&format!("/api/v1/jobs/{id}/cancel"))).await.refused(404, "job_not_found");
 }
+
+// the kernel is one: what operates a job of another dialect operates this one too.
+#[tokio::test]
+async fn a_job_can_be_explained_paused_and_taken_up_again_like_any_other() {
+    let site = site().await;
+    submit(&site, &json!({"correlation_id": "c-1"})).await;
+    let id = job(&site, "correlation_id=c-1").await["job_id"].as_str().unwrap().to_owned();
+    for part in ["", "/steps", "/history", "/explain", "/stale-reports"] {
+        site.ask(get(&format!("/v1/jobs/{id}{part}"))).await.expect(StatusCode::OK);
+    }
+    site.ask(post(&format!("/v1/jobs/{id}:pause"))).await.expect(StatusCode::ACCEPTED);
+    assert_eq!(show(&site, &id).await["paused"], true);
+    site.ask(post(&format!("/v1/jobs/{id}:resume"))).await.expect(StatusCode::ACCEPTED);
+    let directive = site.lease("io").await;
+    site.report(&directive, "FAILED_FINAL").await;
+    assert_eq!(show(&site, &id).await["status"], "failed");
+    let new = site.ask(post(&format!("/v1/jobs/{id}:retry"))).await.expect(StatusCode::ACCEPTED);
+    let new = show(&site, new["jobId"].as_str().unwrap()).await;
+    assert_eq!((&new["resumes"], &new["status"]), (&json!(id), &json!("running")));
+    assert_eq!(new["correlation_id"], "c-1");
+}
