@@ -57,9 +57,14 @@ fn the_idempotency_key_makes_orders_the_same_and_without_one_the_message_id_does
     assert_eq!(Order::from(other).key(), Order::from(message()).key(), "the first one counts");
 }
 
+/// The rejection with one problem a line.
+fn listed(rejection: &Rejection) -> String {
+    rejection.to_string().replace("; ", "\n")
+}
+
 #[track_caller]
 fn rejected(order: Result<Order, Rejection>, expected: Expect) {
-    expected.assert_eq(&order.unwrap_err().to_string());
+    expected.assert_eq(&listed(&order.unwrap_err()));
 }
 
 #[test]
@@ -96,9 +101,11 @@ fn an_order_that_cannot_be_read_is_given_up() {
     let body = json!({"input_params": 1, "priority": 11, "correlation_id": 1, "callback_url": 1});
     rejected(
         order(&body.to_string(), &delivery()),
-        expect![
-            "MessageInvalid: workflow_id: this field is required; input_params: this must be an object, not a number; correlation_id: this must be text, not a number; and 2 more"
-        ],
+        expect![[r#"
+            MessageInvalid: workflow_id: this field is required
+            input_params: this must be an object, not a number
+            correlation_id: this must be text, not a number
+            and 2 more"#]],
     );
 }
 
@@ -123,8 +130,12 @@ fn an_order_whose_input_the_workflow_does_not_take_is_given_up() {
     };
     assert_eq!(judge(json!({"blob_name": "x"})), Ok(()));
     let rejection = judge(json!({"bands": [1, "2"]})).unwrap_err();
-    expect![[r#"InputInvalid: input_params.blob_name: "blob_name" is a required property; the workflow's input_schema says so; input_params.bands[1]: this value is not of type "integer"; the workflow's input_schema says so"#]]
-    .assert_eq(&rejection.to_string());
+    expect![[r#"
+        InputInvalid: input_params.blob_name: "blob_name" is a required property
+        the workflow's input_schema says so
+        input_params.bands[1]: this value is not of type "integer"
+        the workflow's input_schema says so"#]]
+    .assert_eq(&listed(&rejection));
     assert_eq!(rejection.error().code, "input_invalid");
 }
 
