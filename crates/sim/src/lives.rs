@@ -24,9 +24,7 @@ use uuid::Uuid;
 use crate::chance::Chance;
 use crate::clock::NOON_MS;
 use crate::oracle::model::Model;
-use crate::oracle::rules::{
-    LEASE_WHILE_UNDER_WAY, LEASES_NEVER_REUSED, NO_MARKER_LEFT, REPLAY_REBUILDS,
-};
+use crate::oracle::rules::{KERNEL_SOUND, LEASES_NEVER_REUSED, NO_MARKER_LEFT, REPLAY_REBUILDS};
 use crate::oracle::{Arrows, Made, Violation};
 use crate::workload::{GATES, document};
 
@@ -111,7 +109,7 @@ impl Alone {
         // A refusal is an answer, and changes nothing.
         let Ok(decision) = decide(&self.run, command, &mut at) else { return Ok(()) };
         invariant::check_change(&self.run, &decision.run)
-            .map_err(|breach| LEASE_WHILE_UNDER_WAY.broken(breach.to_string()))?;
+            .map_err(|breach| KERNEL_SOUND.broken(breach.to_string()))?;
         if decision.entries.is_empty() {
             return Ok(());
         }

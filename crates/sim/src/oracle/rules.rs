@@ -86,6 +86,7 @@ rules! {
     SAME_SEED_SAME_WORLD = "I43", "the same seed gives the same events";
     REST_BETWEEN_TRIES = "I44", "between two tries lies at least the rest that the policy asks for";
     DUE_ROW = "I45", "whatever waits for a moment is found by that moment";
+    KERNEL_SOUND = "I46", "the kernel's own invariants hold after every decision";
     EVERY_RUN_ENDS = "L1", "when faults end, every run that is not held ends in bounded time";
     NOTHING_FORGOTTEN = "L2", "when faults end, nothing waits for its timeout to be sent again";
     NO_STORM = "L8", "when faults end, the work that is left takes a bounded number of commits";
