@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use stepwell_core::command::Command;
 use stepwell_core::definition::CancelMode;
 use stepwell_dialects::platform::Order;
+use stepwell_dialects::platform::request::TEXT_CHARS_MAX;
 use stepwell_engine::{Ask, Reply, Start};
 use stepwell_store::Key;
 use utoipa_axum::routes;
@@ -59,7 +60,8 @@ async fn create(
     let (request, workflow) = read(&api, &caller, &headers, &body).await?;
     let engine = api.engine();
     let (id, now) = (engine.fresh_run_id(), engine.now());
-    let message = request.into_message(fresh_id(), Some(caller.subject.clone()), now);
+    let submitted_by = caller.subject.chars().take(TEXT_CHARS_MAX).collect();
+    let message = request.into_message(fresh_id(), Some(submitted_by), now);
     let accepted = Order::from(message).header(id, &workflow.workflow, &workflow.checks, now);
     let (header, key) =
         accepted.map_err(|rejection| ApiError::new(Code::InvalidRequest, rejection.description))?;

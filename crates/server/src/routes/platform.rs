@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Dialect, Run};
+use stepwell_core::time::Timestamp;
 use stepwell_dialects::moment::Moment;
 use stepwell_dialects::platform::accept::check_input;
 use stepwell_dialects::platform::request::{self, TEXT_CHARS_MAX};
@@ -235,13 +236,22 @@ pub(super) async fn find_job(api: &Api, caller: &Caller, id: RunId) -> Result<Ar
 
 /// The job as it is now, with its owner and its version as the tag.
 pub(super) async fn show(api: &Api, run: &Run) -> Result<Response, ApiError> {
-    let store = api.engine().store();
-    let stored = store.load(vec![run.id()]).await?.pop().and_then(|stored| stored.owner);
-    let instances = match stored {
-        Some(_) => store.instances().await?,
-        None => Vec::new(),
-    };
-    let owner = instances.iter().find(|instance| Some(instance.epoch) == stored);
-    let owner = owner.map(|it| Owner { id: &it.id, heartbeat_at: it.heartbeat_at });
+    let owner = owner(api, run).await?;
+    let owner = owner.as_ref().map(|(id, heartbeat_at)| Owner { id, heartbeat_at: *heartbeat_at });
     Ok(([(ETAG, etag(run.version))], Json(view::job(run, owner))).into_response())
+}
+
+/// The instance that may decide for the job, and its last sign of life.
+async fn owner(api: &Api, run: &Run) -> Result<Option<(String, Timestamp)>, ApiError> {
+    let engine = api.engine();
+    if !engine.store().is_shared() {
+        // In a store of its own this process owns whatever has not ended, and lives to say so.
+        let is_open = !run.status.is_terminal();
+        return Ok(is_open.then(|| (engine.stats().owner_id, engine.now())));
+    }
+    let stored = engine.store().load(vec![run.id()]).await?.pop();
+    let Some(epoch) = stored.and_then(|stored| stored.owner) else { return Ok(None) };
+    let instances = engine.instances().await?;
+    let owner = instances.into_iter().find(|instance| instance.epoch == epoch);
+    Ok(owner.map(|owner| (owner.id, owner.heartbeat_at)))
 }

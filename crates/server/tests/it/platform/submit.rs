@@ -28,6 +28,7 @@ async fn an_order_is_answered_at_once_and_becomes_a_job() {
         assert_eq!(job["submitted_by"], "platform-gateway");
         assert_eq!((&job["priority"], &job["correlation_id"]), (&json!(7), &json!("c-1")));
         assert_eq!(job["input_params"], json!({"blob_name": "data/file.tif"}));
+        assert_eq!(job["owner_id"], site.engine.stats().owner_id);
         assert_eq!(job["nodes"][0]["status"], "dispatched");
         assert_eq!(site.engine.stats().jobs_claimed, 1);
     }
