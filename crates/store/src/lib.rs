@@ -11,11 +11,14 @@
 //! An implementer may assume that every [`Item`] of a group concerns another run, except that the
 //! children of an item are new runs. Every implementation passes the suite in `conformance`.
 
+mod ceiling;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
 pub mod memory;
 mod model;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod rows;
 pub mod sqlite;
 

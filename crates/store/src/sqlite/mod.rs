@@ -41,7 +41,8 @@ use crate::rows::GroupRows;
 use readers::Readers;
 use writer::{Commit, Job};
 
-pub use ceiling::{Ceiling, ceiling};
+pub use crate::ceiling::Ceiling;
+pub use ceiling::ceiling;
 
 /// A file larger than this is not checked at start, because that reads all of it.
 const CHECKED_AT_START_BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -9,6 +9,8 @@ use stepwell_store::conformance::{self, Subject};
 use stepwell_store::memory::MemoryStore;
 use stepwell_store::sqlite::{Options, SqliteStore};
 
+use crate::postgres::Place;
+
 /// Runs a case on each store, fresh and empty.
 async fn on_each_store<F: Future<Output = ()>>(case: impl Fn(Subject) -> F) {
     case(Subject { store: Arc::new(MemoryStore::new()), reopen: None }).await;
@@ -27,6 +29,16 @@ async fn on_each_store<F: Future<Output = ()>>(case: impl Fn(Subject) -> F) {
         Box::pin(std::future::ready(store)) as stepwell_store::Answer<'static, Arc<dyn Store>>
     };
     case(Subject { store: Arc::new(store), reopen: Some(Box::new(reopen)) }).await;
+
+    let Some(place) = Place::fresh() else { return };
+    let store = Arc::new(place.open().await);
+    let place = Arc::new(place);
+    let reopen = move || {
+        let place = Arc::clone(&place);
+        Box::pin(async move { Ok(Arc::new(place.open().await) as Arc<dyn Store>) })
+            as stepwell_store::Answer<'static, Arc<dyn Store>>
+    };
+    case(Subject { store, reopen: Some(Box::new(reopen)) }).await;
 }
 
 // D-025, D-026, D-029, D-030, X-147, X-158: state, steps, attempt, lease and history land together.

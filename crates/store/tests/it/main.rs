@@ -9,5 +9,7 @@ mod damage;
 mod file;
 mod golden;
 mod plans;
+mod postgres;
+mod postgres_ceiling;
 mod schema;
 mod space;

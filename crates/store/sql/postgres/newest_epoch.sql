@@ -1,0 +1,2 @@
+-- The newest epoch, for whoever is told that theirs has passed.
+SELECT max(epoch) FROM instance

@@ -1,0 +1,27 @@
+-- Takes over open runs whose owner does not live, oldest first; nobody is such an owner too. What
+-- somebody else is taking just now is passed over.
+--
+-- A run that has ended stays where it was, unless an input waits for it that somebody must answer.
+WITH orphan AS (
+    SELECT found.id, found.owner
+      FROM instance AS gone
+     CROSS JOIN LATERAL (SELECT run.id, run.owner
+                           FROM run
+                          WHERE run.owner = gone.epoch AND run.ended_at IS NULL
+                          ORDER BY run.id
+                          LIMIT $2
+                            FOR NO KEY UPDATE SKIP LOCKED) AS found
+     WHERE gone.state <> 'alive'
+     ORDER BY found.id
+     LIMIT $2
+), asked AS (
+    SELECT DISTINCT run.id, run.owner
+      FROM input
+      JOIN run ON run.id = input.run_id AND run.ended_at IS NOT NULL
+      JOIN instance AS gone ON gone.epoch = run.owner AND gone.state <> 'alive'
+)
+UPDATE run
+   SET owner = $1
+  FROM (SELECT id, owner FROM orphan UNION ALL SELECT id, owner FROM asked) AS orphan
+ WHERE run.id = orphan.id AND run.owner = orphan.owner
+RETURNING run.id, run.tenant, run.parent_run IS NOT NULL, run.ended_at IS NOT NULL, orphan.owner

@@ -1,0 +1,2 @@
+-- Strikes messages off.
+DELETE FROM outbox WHERE id = ANY($1)

@@ -1,0 +1,2 @@
+-- A secret by name.
+SELECT value FROM secret WHERE name = $1

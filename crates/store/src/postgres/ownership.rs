@@ -1,0 +1,274 @@
+//! Who may decide which run: signs of life, takeover, handover, good-bye. By the server's clock alone.
+
+use serde_json::Value;
+use stepwell_core::duration::Interval;
+use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::time::Timestamp;
+use tokio_postgres::Row;
+
+use super::columns::{Columns, bind, epoch as bound, limit, number};
+use super::connection::Connection;
+use super::error::fenced;
+use super::run_write::ids;
+use super::send::{BEGIN, COMMIT, FENCE};
+use crate::error::StoreError;
+use crate::model::{Epoch, Input, Instance, InstanceState, Pulse, Reclaimed};
+use crate::rows::{text, value};
+
+const EPOCH_OPEN: &str = include_str!("../../sql/postgres/epoch_open.sql");
+const INSTANCES_FORGET: &str = include_str!("../../sql/postgres/instances_forget.sql");
+const TENANT_FORGET: &str = include_str!("../../sql/postgres/tenant_forget.sql");
+const TENANT_FOLD: &str = include_str!("../../sql/postgres/tenant_fold.sql");
+const HEARTBEAT: &str = include_str!("../../sql/postgres/heartbeat.sql");
+const NEWEST_EPOCH: &str = include_str!("../../sql/postgres/newest_epoch.sql");
+const RECLAIM_LOOK: &str = include_str!("../../sql/postgres/reclaim_look.sql");
+const SILENT_LOCK: &str = include_str!("../../sql/postgres/silent_lock.sql");
+const SILENT_BURY: &str = include_str!("../../sql/postgres/silent_bury.sql");
+const ORPHANS_TAKE: &str = include_str!("../../sql/postgres/orphans_take.sql");
+const RUN_ADOPT: &str = include_str!("../../sql/postgres/run_adopt.sql");
+const RUN_GIVE: &str = include_str!("../../sql/postgres/run_give.sql");
+const STEP_GIVE: &str = include_str!("../../sql/postgres/step_give.sql");
+const TENANT_MOVE: &str = include_str!("../../sql/postgres/tenant_move.sql");
+const RETIRE_LOCK: &str = include_str!("../../sql/postgres/retire_lock.sql");
+const RETIRE: &str = include_str!("../../sql/postgres/retire.sql");
+const INSTANCES: &str = include_str!("../../sql/postgres/instances.sql");
+const INPUTS: &str = include_str!("../../sql/postgres/inputs.sql");
+
+/// A run that has another owner now.
+struct Moved {
+    run: RunId,
+    tenant: Tenant,
+    is_compensation: bool,
+    has_ended: bool,
+    before: Epoch,
+}
+
+/// A new instance. Those that ended long ago and own nothing are forgotten on this occasion: there are as
+/// many of them as there were starts.
+pub(super) async fn open_epoch(db: &mut Connection, id: &str) -> Result<Epoch, StoreError> {
+    db.prepare(&[BEGIN, COMMIT, EPOCH_OPEN, INSTANCES_FORGET, TENANT_FORGET, TENANT_FOLD]).await?;
+    let mut pipeline = db.pipeline();
+    pipeline.send(BEGIN, vec![]);
+    pipeline.send(INSTANCES_FORGET, vec![]);
+    pipeline.send(TENANT_FORGET, vec![]);
+    pipeline.send(TENANT_FOLD, vec![]);
+    let opened = pipeline.send(EPOCH_OPEN, vec![bind(id)]);
+    pipeline.send(COMMIT, vec![]);
+    db.waits_for(pipeline.wait()).await?;
+    let row = pipeline.rows(Some(opened)).first();
+    row.map_or_else(|| Err(StoreError::broken("no epoch")), |row| Columns::of(row).epoch())
+}
+
+/// A sign of life.
+pub(super) async fn heartbeat(
+    db: &mut Connection,
+    me: Epoch,
+    stats: &Value,
+) -> Result<Pulse, StoreError> {
+    let rows = db.query(HEARTBEAT, &[&bound(me), &text(stats)]).await?;
+    let Some(row) = rows.first() else { return Err(no_longer(db, me).await?) };
+    Ok(Pulse { now: Some(Columns::of(row).moment()?) })
+}
+
+/// What an instance is told that may no longer write.
+async fn no_longer(db: &mut Connection, me: Epoch) -> Result<StoreError, StoreError> {
+    let rows = db.query(NEWEST_EPOCH, &[]).await?;
+    let newest = rows.first().map(|row| Columns::of(row).count_if_any()).transpose()?.flatten();
+    Ok(StoreError::Fenced { mine: me.0, current: newest.unwrap_or(0) })
+}
+
+/// Takes over open runs that nobody living owns.
+pub(super) async fn reclaim(
+    db: &mut Connection,
+    me: Epoch,
+    silence: Interval,
+    rows: usize,
+) -> Result<Reclaimed, StoreError> {
+    let silence = number(silence.as_millis());
+    let looked = db.query(RECLAIM_LOOK, &[&bound(me), &silence]).await?;
+    let Some(row) = looked.first() else { return Err(StoreError::broken("no look")) };
+    let mut columns = Columns::of(row);
+    let (alive, someone_silent, orphans): (bool, bool, bool) =
+        (columns.take()?, columns.take()?, columns.take()?);
+    let next_in: Option<i64> = columns.take()?;
+    if !alive {
+        return Err(no_longer(db, me).await?);
+    }
+    let mut runs = Vec::new();
+    if someone_silent || orphans {
+        db.batch(BEGIN).await?;
+        fence(db, me).await?;
+        if someone_silent {
+            bury(db, me, silence).await?;
+        }
+        let taken = db.query(ORPHANS_TAKE, &[&bound(me), &limit(rows)]).await?;
+        runs = settle(db, &taken, me).await?;
+    }
+    let next_in = next_in.map(|millis| Interval::from_millis(millis.max(0).unsigned_abs()));
+    Ok(Reclaimed { runs, next_in })
+}
+
+/// Declares everybody dead who was silent for too long and still is, once nothing of theirs is under way.
+async fn bury(db: &mut Connection, me: Epoch, silence: i64) -> Result<(), StoreError> {
+    let locked = db.query(SILENT_LOCK, &[&bound(me), &silence]).await?;
+    let silent: Vec<i64> =
+        locked.iter().map(|row| Columns::of(row).take()).collect::<Result<_, _>>()?;
+    for row in db.query(SILENT_BURY, &[&silent, &silence]).await? {
+        let dead = Columns::of(&row).epoch()?;
+        tracing::warn!(epoch = dead.0, "instance_declared_dead");
+    }
+    Ok(())
+}
+
+/// Takes those of these runs whose owner does not live; they are about to be written.
+pub(super) async fn adopt(
+    db: &mut Connection,
+    me: Epoch,
+    runs: &[RunId],
+) -> Result<Vec<RunId>, StoreError> {
+    db.batch(BEGIN).await?;
+    fence(db, me).await?;
+    let wanted = ids(runs.iter().copied());
+    let taken = db.query(RUN_ADOPT, &[&bound(me), &wanted]).await?;
+    settle(db, &taken, me).await
+}
+
+/// Gives runs to another instance.
+pub(super) async fn hand_over(
+    db: &mut Connection,
+    from: Epoch,
+    mut runs: Vec<RunId>,
+    to: Epoch,
+) -> Result<Vec<RunId>, StoreError> {
+    runs.sort_unstable();
+    db.batch(BEGIN).await?;
+    fence(db, from).await?;
+    let given = db.query(RUN_GIVE, &[&bound(from), &ids(runs), &bound(to)]).await?;
+    settle(db, &given, to).await
+}
+
+async fn fence(db: &mut Connection, me: Epoch) -> Result<(), StoreError> {
+    db.prepare(&[FENCE]).await?;
+    let epoch = bound(me);
+    match db.patiently(db.client().query(db.prepared(FENCE), &[&epoch])).await? {
+        Ok(_) => Ok(()),
+        Err(error) => Err(match fenced(&error) {
+            Some(current) => StoreError::Fenced { mine: me.0, current },
+            None => error.into(),
+        }),
+    }
+}
+
+/// Lets everything follow the runs that have another owner now, and ends the transaction.
+async fn settle(db: &mut Connection, rows: &[Row], to: Epoch) -> Result<Vec<RunId>, StoreError> {
+    let moved = rows.iter().map(read_moved).collect::<Result<Vec<_>, StoreError>>()?;
+    let mut runs: Vec<RunId> =
+        moved.iter().filter(|moved| !moved.has_ended).map(|moved| moved.run).collect();
+    runs.sort_unstable();
+    if !runs.is_empty() {
+        db.prepare(&[STEP_GIVE, TENANT_MOVE]).await?;
+        let mut pipeline = db.pipeline();
+        pipeline.send(STEP_GIVE, vec![bind(bound(to)), bind(ids(runs.iter().copied()))]);
+        let counts = Counts::of(&moved, to);
+        let Counts { tenants, epochs, open, compensations } = counts;
+        pipeline
+            .send(TENANT_MOVE, vec![bind(tenants), bind(epochs), bind(open), bind(compensations)]);
+        db.waits_for(pipeline.wait()).await?;
+    }
+    db.batch(COMMIT).await?;
+    Ok(runs)
+}
+
+fn read_moved(row: &Row) -> Result<Moved, StoreError> {
+    let mut columns = Columns::of(row);
+    Ok(Moved {
+        run: columns.run_id()?,
+        tenant: columns.tenant()?,
+        is_compensation: columns.take()?,
+        has_ended: columns.take()?,
+        before: columns.epoch()?,
+    })
+}
+
+/// Open runs that are counted with another owner now.
+#[derive(Default)]
+struct Counts {
+    tenants: Vec<String>,
+    epochs: Vec<i64>,
+    open: Vec<i64>,
+    compensations: Vec<i64>,
+}
+
+impl Counts {
+    fn of(moved: &[Moved], to: Epoch) -> Self {
+        let mut counts = Self::default();
+        for moved in moved.iter().filter(|moved| !moved.has_ended) {
+            for (epoch, change) in [(moved.before, -1), (to, 1)] {
+                counts.tenants.push(moved.tenant.as_str().to_owned());
+                counts.epochs.push(bound(epoch));
+                counts.open.push(if moved.is_compensation { 0 } else { change });
+                counts.compensations.push(if moved.is_compensation { change } else { 0 });
+            }
+        }
+        counts
+    }
+}
+
+/// Says good-bye.
+pub(super) async fn retire(db: &mut Connection, me: Epoch) -> Result<(), StoreError> {
+    db.prepare(&[BEGIN, RETIRE_LOCK, RETIRE, COMMIT]).await?;
+    let mut pipeline = db.pipeline();
+    pipeline.send(BEGIN, vec![]);
+    pipeline.send(RETIRE_LOCK, vec![bind(bound(me))]);
+    pipeline.send(RETIRE, vec![bind(bound(me))]);
+    pipeline.send(COMMIT, vec![]);
+    db.waits_for(pipeline.wait()).await
+}
+
+/// Instances that live, and those that ended not long ago.
+pub(super) async fn instances(db: &mut Connection) -> Result<Vec<Instance>, StoreError> {
+    db.query(INSTANCES, &[]).await?.iter().map(read_instance).collect()
+}
+
+fn read_instance(row: &Row) -> Result<Instance, StoreError> {
+    let mut columns = Columns::of(row);
+    Ok(Instance {
+        epoch: columns.epoch()?,
+        id: columns.take()?,
+        started_at: columns.moment()?,
+        heartbeat_at: columns.moment()?,
+        silent_for: Interval::from_millis(columns.take::<i64>()?.max(0).unsigned_abs()),
+        state: columns.word(state_of_word)?,
+        owned: u64::try_from(columns.take::<i64>()?).unwrap_or(0),
+        stats: value("instance.stats", columns.take()?)?,
+    })
+}
+
+fn state_of_word(word: &str) -> Option<InstanceState> {
+    match word {
+        "alive" => Some(InstanceState::Alive),
+        "stopped" => Some(InstanceState::Stopped),
+        "dead" => Some(InstanceState::Dead),
+        _ => None,
+    }
+}
+
+/// Inputs for runs that an instance owns, oldest first.
+pub(super) async fn inputs(
+    db: &mut Connection,
+    me: Epoch,
+    rows: usize,
+) -> Result<Vec<Input>, StoreError> {
+    let found = db.query(INPUTS, &[&bound(me), &limit(rows)]).await?;
+    let read = |row: &Row| {
+        let mut columns = Columns::of(row);
+        Ok(Input {
+            id: columns.take()?,
+            run: columns.run_id()?,
+            body: columns.take()?,
+            from: columns.epoch()?,
+            at: Timestamp::from_millis(columns.take()?),
+        })
+    };
+    found.iter().map(read).collect()
+}

@@ -1,0 +1,51 @@
+//! Retention: an ended run is deleted from every table at once, and a stub of it stays.
+
+use stepwell_core::time::Timestamp;
+use uuid::Uuid;
+
+use super::columns::{Columns, bind, limit};
+use super::connection::Connection;
+use super::send::{BEGIN, COMMIT};
+use crate::error::StoreError;
+
+const EXPIRED: &str = include_str!("../../sql/postgres/expired.sql");
+const STUB_INSERT: &str = include_str!("../../sql/postgres/stub_insert.sql");
+const KEY_DELETE: &str = include_str!("../../sql/postgres/key_delete.sql");
+
+/// The rows of a run, in every table that has any. The key goes by itself, before the header that
+/// names it.
+const DELETES: [&str; 8] = [
+    "DELETE FROM stale_report WHERE run_id = ANY($1)",
+    "DELETE FROM dead_letter WHERE run_id = ANY($1)",
+    "DELETE FROM outbox WHERE run_id = ANY($1)",
+    "DELETE FROM input WHERE run_id = ANY($1)",
+    "DELETE FROM history WHERE run_id = ANY($1)",
+    "DELETE FROM step WHERE run_id = ANY($1)",
+    "DELETE FROM run_header WHERE run_id = ANY($1)",
+    "DELETE FROM run WHERE id = ANY($1)",
+];
+
+/// Deletes up to `rows` ended runs whose time has come.
+pub(super) async fn sweep(
+    db: &mut Connection,
+    now: Timestamp,
+    rows: usize,
+) -> Result<usize, StoreError> {
+    db.prepare(&[STUB_INSERT, KEY_DELETE, COMMIT]).await?;
+    db.prepare(&DELETES).await?;
+    db.batch(BEGIN).await?;
+    let found = db.query(EXPIRED, &[&now.as_millis(), &limit(rows)]).await?;
+    let runs: Vec<Uuid> =
+        found.iter().map(|row| Columns::of(row).take()).collect::<Result<_, StoreError>>()?;
+    let mut pipeline = db.pipeline();
+    if !runs.is_empty() {
+        pipeline.send(STUB_INSERT, vec![bind(&runs), bind(now.as_millis())]);
+        pipeline.send(KEY_DELETE, vec![bind(&runs)]);
+        for delete in DELETES {
+            pipeline.send(delete, vec![bind(&runs)]);
+        }
+    }
+    pipeline.send(COMMIT, vec![]);
+    db.waits_for(pipeline.wait()).await?;
+    Ok(runs.len())
+}

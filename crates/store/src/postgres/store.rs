@@ -1,0 +1,251 @@
+//! The store's contract, each call on a connection of its own.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use stepwell_core::duration::Interval;
+use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::time::Timestamp;
+use tokio::sync::mpsc;
+
+use super::listen::{self, Word};
+use super::{
+    PostgresStore, dead_letter, document, list, load, migrate, outbox, ownership, query, retention,
+    submission, token,
+};
+use crate::model::*;
+use crate::{Answer, Store};
+
+/// Lends a connection, does something with it, and gives it back.
+macro_rules! on_a_connection {
+    ($store:expr, |$db:ident| $work:expr) => {
+        Box::pin(async move {
+            let mut loan = $store.lend().await?;
+            let $db = &mut *loan;
+            let answer = $work.await?;
+            Ok(loan.done(answer))
+        })
+    };
+}
+
+impl Store for PostgresStore {
+    fn kind(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn open_epoch(&self, instance: &str) -> Answer<'_, Epoch> {
+        let instance = instance.to_owned();
+        on_a_connection!(self, |db| ownership::open_epoch(db, &instance))
+    }
+
+    fn heartbeat(&self, epoch: Epoch, stats: Value) -> Answer<'_, Pulse> {
+        on_a_connection!(self, |db| ownership::heartbeat(db, epoch, &stats))
+    }
+
+    fn reclaim(&self, epoch: Epoch, silence: Interval, limit: usize) -> Answer<'_, Reclaimed> {
+        on_a_connection!(self, |db| ownership::reclaim(db, epoch, silence, limit))
+    }
+
+    fn hand_over(&self, from: Epoch, runs: Vec<RunId>, to: Epoch) -> Answer<'_, Vec<RunId>> {
+        Box::pin(async move {
+            let mut db = self.lend().await?;
+            let given = ownership::hand_over(&mut db, from, runs, to).await?;
+            if !given.is_empty() {
+                self.tell(Word::to(to, from, Signal::Given));
+            }
+            Ok(db.done(given))
+        })
+    }
+
+    fn retire(&self, epoch: Epoch) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let mut db = self.lend().await?;
+            ownership::retire(&mut db, epoch).await?;
+            // Said here and waited for: the process is about to end.
+            let free = Word::to_all(Some(epoch), Signal::Free);
+            listen::say(&mut db, self.schema(), vec![free]).await?;
+            db.done(Ok(()))
+        })
+    }
+
+    fn instances(&self) -> Answer<'_, Vec<Instance>> {
+        on_a_connection!(self, |db| ownership::instances(db))
+    }
+
+    fn inputs(&self, epoch: Epoch, limit: usize) -> Answer<'_, Vec<Input>> {
+        on_a_connection!(self, |db| ownership::inputs(db, epoch, limit))
+    }
+
+    fn listen(&self, epoch: Epoch) -> Answer<'_, mpsc::Receiver<Signal>> {
+        Box::pin(listen::listen(Arc::clone(&self.opener), epoch))
+    }
+
+    fn tell(&self, from: Epoch, signal: Signal) -> Answer<'_, ()> {
+        self.tell(Word::to_all(Some(from), signal));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn commit(&self, group: Group) -> Answer<'_, Vec<Verdict>> {
+        Box::pin(self.commit_group(group))
+    }
+
+    fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
+        on_a_connection!(self, |db| load::load(db, &runs))
+    }
+
+    fn due(&self, owner: Epoch, now: Timestamp, limit: usize) -> Answer<'_, Due> {
+        on_a_connection!(self, |db| load::due(db, owner, now, limit))
+    }
+
+    fn queued(
+        &self,
+        owner: Epoch,
+        pool: String,
+        after: Option<QueueKey>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Queued>> {
+        on_a_connection!(self, |db| load::queued(db, owner, &pool, after, limit))
+    }
+
+    fn queued_pools(&self, owner: Epoch) -> Answer<'_, Vec<String>> {
+        on_a_connection!(self, |db| load::queued_pools(db, owner))
+    }
+
+    fn publish_workflow(&self, document: NewWorkflow) -> Answer<'_, WorkflowDocument> {
+        on_a_connection!(self, |db| document::publish(db, document))
+    }
+
+    fn workflow(&self, name: String, version: Option<u32>) -> Answer<'_, Option<WorkflowDocument>> {
+        on_a_connection!(self, |db| document::find(db, &name, version))
+    }
+
+    fn protocol(&self, request_type: String) -> Answer<'_, Option<WorkflowDocument>> {
+        on_a_connection!(self, |db| document::find_protocol(db, &request_type))
+    }
+
+    fn workflows(&self) -> Answer<'_, Vec<WorkflowDocument>> {
+        on_a_connection!(self, |db| document::list(db))
+    }
+
+    fn by_key(&self, tenant: Tenant, hash: KeyHash) -> Answer<'_, Option<KeyHolder>> {
+        on_a_connection!(self, |db| query::key_holder(db, &tenant, &hash))
+    }
+
+    fn runs(&self, filter: Filter, page: Page) -> Answer<'_, Vec<RunSummary>> {
+        on_a_connection!(self, |db| list::runs(db, &filter, page))
+    }
+
+    fn history(&self, run: RunId, after_version: u64, limit: usize) -> Answer<'_, Vec<Record>> {
+        on_a_connection!(self, |db| query::history(db, run, after_version, limit))
+    }
+
+    fn stale_reports(&self, run: RunId) -> Answer<'_, Vec<StaleReport>> {
+        on_a_connection!(self, |db| query::stale_reports(db, run))
+    }
+
+    fn compensations(&self, run: RunId) -> Answer<'_, Vec<RunSummary>> {
+        on_a_connection!(self, |db| list::compensations(db, run))
+    }
+
+    fn dead_letters(&self, filter: DeadLetterFilter) -> Answer<'_, Vec<DeadLetter>> {
+        on_a_connection!(self, |db| dead_letter::list(db, &filter))
+    }
+
+    fn settle_dead_letter(&self, id: i64, settlement: Settlement) -> Answer<'_, bool> {
+        on_a_connection!(self, |db| dead_letter::settle(db, id, &settlement))
+    }
+
+    fn outbox(&self, now: Timestamp, keep: Interval, limit: usize) -> Answer<'_, Outgoing> {
+        on_a_connection!(self, |db| outbox::due(db, now, keep, limit))
+    }
+
+    fn settle_outbox(&self, settlements: Vec<OutboxSettlement>) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| outbox::settle(db, &settlements))
+    }
+
+    fn submit(&self, submissions: Vec<NewSubmission>) -> Answer<'_, Vec<bool>> {
+        Box::pin(async move {
+            let mut db = self.lend().await?;
+            let taken_in = submission::submit(&mut db, &submissions).await?;
+            let mut queues: Vec<String> = submissions.into_iter().map(|it| it.queue).collect();
+            queues.sort_unstable();
+            queues.dedup();
+            if taken_in.contains(&true) {
+                for queue in queues {
+                    self.tell(Word::to_all(None, Signal::Submitted { queue }));
+                }
+            }
+            Ok(db.done(taken_in))
+        })
+    }
+
+    fn receive(
+        &self,
+        queue: String,
+        now: Timestamp,
+        keep: Interval,
+        limit: usize,
+    ) -> Answer<'_, Received> {
+        on_a_connection!(self, |db| submission::receive(db, &queue, now, keep, limit))
+    }
+
+    fn settle_submissions(&self, settlements: Vec<SubmissionSettlement>) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| submission::settle(db, &settlements))
+    }
+
+    fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| token::create(db, &token))
+    }
+
+    fn token(&self, id: String) -> Answer<'_, Option<TokenRecord>> {
+        on_a_connection!(self, |db| token::find(db, &id))
+    }
+
+    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>> {
+        on_a_connection!(self, |db| token::list(db))
+    }
+
+    fn revoke_token(&self, id: String, at: Timestamp) -> Answer<'_, bool> {
+        on_a_connection!(self, |db| token::revoke(db, &id, at))
+    }
+
+    fn secret(&self, name: String, fresh: Vec<u8>) -> Answer<'_, Vec<u8>> {
+        on_a_connection!(self, |db| token::secret(db, &name, &fresh))
+    }
+
+    fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
+        on_a_connection!(self, |db| retention::sweep(db, now, limit))
+    }
+
+    fn stub(&self, run: RunId) -> Answer<'_, Option<Stub>> {
+        on_a_connection!(self, |db| query::stub(db, run))
+    }
+
+    fn figures(&self) -> Answer<'_, Figures> {
+        on_a_connection!(self, |db| query::figures(db))
+    }
+
+    fn probe(&self) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| query::probe(db))
+    }
+
+    fn ddl(&self) -> String {
+        migrate::ddl(self.schema())
+    }
+
+    fn migrate(&self) -> Answer<'_, Vec<String>> {
+        on_a_connection!(self, |db| migrate::migrate(db, &self.opener.place, true))
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async {
+            self.committers.close().await;
+            self.readers.close().await;
+            Ok(())
+        })
+    }
+}
