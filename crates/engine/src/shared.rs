@@ -144,7 +144,9 @@ impl Shared {
         }
         for stored in self.store.load(missing).await? {
             let compiled = self.catalog.version(&stored.workflow, stored.workflow_version).await?;
-            let ours = stored.owner.is_none_or(|owner| owner == self.epoch());
+            // What has ended never changes, so anybody can say no for it.
+            let ours = stored.status.is_terminal()
+                || stored.owner.is_none_or(|owner| owner == self.epoch());
             let run = Arc::new(stored.with_workflow(Arc::clone(&compiled.workflow)));
             found.insert(run.id(), Found { run, ours });
         }

@@ -21,6 +21,7 @@ Without options: worlds for one minute, on every core.
   --jobs J          so many jobs a world, instead of as many as the seed says
   --faults a,b      only these kinds of fault; `none` for none
   --faults-max K    no more faults a world than this
+  --instances I     so many instances that share the store; 1: one takes over from the other
   --bug WORD        plant a bug
   --trace           tell what happens (one world)
   --core            only lives with core::decide alone, without engine and store
@@ -71,6 +72,7 @@ impl Args {
                 "--jobs" => options.jobs = Some(usize::try_from(number(&value()?)?).unwrap_or(1)),
                 "--faults" => options.kinds = Some(kinds(&value()?)?),
                 "--faults-max" => options.faults_max = Some(number(&value()?)?),
+                "--instances" => options.instances = Some(instances(&value()?)?),
                 "--bug" => options.bug = Some(bug(&value()?)?),
                 "--trace" => (task, options.trace) = (Task::Tell, true),
                 "--core" => core = true,
@@ -102,6 +104,13 @@ fn new_seed() -> u64 {
 
 fn number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("{text:?} is not a number\n\n{HELP}"))
+}
+
+fn instances(text: &str) -> Result<usize, String> {
+    match number(text)? {
+        count @ 1..=9 => Ok(count as usize),
+        _ => Err(format!("there can be 1 to 9 instances\n\n{HELP}")),
+    }
 }
 
 fn kinds(text: &str) -> Result<BTreeSet<Kind>, String> {

@@ -47,6 +47,12 @@ bugs! {
     CountStaleResult = "count-stale-result",
     /// the store lets two owners write
     IgnoreEpoch = "ignore-epoch",
+    /// whoever writes a run is taken for its owner
+    IgnoreOwner = "ignore-owner",
+    /// runs are taken from owners that live
+    HastyTakeover = "hasty-takeover",
+    /// nobody looks at what others have stored for its runs
+    ForgetInputs = "forget-inputs",
     /// an instance believes that it is two hours later than it is
     HastyClock = "hasty-clock",
     /// a failed attempt is followed by the next one without a rest

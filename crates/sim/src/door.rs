@@ -70,19 +70,27 @@ impl Door {
         all.iter().for_each(|instance| self.kill(instance));
     }
 
+    /// Every instance that lives.
+    #[must_use]
+    pub fn living(&self) -> Vec<Arc<Instance>> {
+        self.instances().iter().filter(|instance| !instance.life.is_dead()).cloned().collect()
+    }
+
     /// The newest instance that lives.
     #[must_use]
     pub fn newest(&self) -> Option<Arc<Instance>> {
         self.instances().iter().rev().find(|instance| !instance.life.is_dead()).cloned()
     }
 
-    /// Usually the newest; now and then one that believes that it is.
+    /// Any of those that share the store; otherwise usually the newest, and now and then one that
+    /// believes that it is.
     pub fn any(&self, chance: &mut Chance) -> Option<Arc<Instance>> {
         let instances = self.instances();
         let living: Vec<&Arc<Instance>> =
             instances.iter().filter(|instance| !instance.life.is_dead()).collect();
         let newest = living.last().copied().cloned();
-        if living.len() > 1 && chance.permille(300) {
+        let anybody = if self.shared.plan.instances > 1 { 1_000 } else { 300 };
+        if living.len() > 1 && chance.permille(anybody) {
             return Some(Arc::clone(living[chance.index(living.len())]));
         }
         newest

@@ -47,6 +47,10 @@ kinds! {
     OpenFailed = "open-failed",
     /// the store is away for up to a minute
     StoreAway = "store-away",
+    /// a word from one instance to another is lost
+    SignalLost = "signal-lost",
+    /// a sign of life does not arrive
+    HeartbeatLost = "heartbeat-lost",
     /// the bus is away for up to a minute
     BusAway = "bus-away",
     /// the bus accepts a message and forgets it

@@ -66,19 +66,36 @@ impl Instances {
                 }
                 () = shared.clock.sleep_ms(nap_ms) => {}
             }
-            let Some(newest) = self.door.newest() else {
+            let Some(victim) = self.victim() else {
                 self.start().await;
                 continue;
             };
-            if shared.strikes(Kind::InstanceCrash, &newest.life) {
-                self.door.kill(&newest);
+            if shared.strikes(Kind::InstanceCrash, &victim.life) {
+                self.door.kill(&victim);
                 self.come_back().await;
-            } else if shared.strikes(Kind::InstancePause, &newest.life) {
-                self.stand_still(&newest);
-                self.start().await;
+            } else if shared.strikes(Kind::InstancePause, &victim.life) {
+                self.stand_still(&victim);
+                if shared.plan.instances == 1 {
+                    self.start().await;
+                }
             }
         }
         self
+    }
+
+    /// Starts as many instances as this world has at a time.
+    pub async fn start_all(&mut self) {
+        for _ in 0..self.shared.plan.instances {
+            self.start().await;
+        }
+    }
+
+    /// Where one takes over from the other, the newest counts; among equals, any.
+    fn victim(&mut self) -> Option<Arc<Instance>> {
+        if self.shared.plan.instances == 1 {
+            return self.door.newest();
+        }
+        self.door.any(&mut self.chance)
     }
 
     async fn come_back(&mut self) {
@@ -97,8 +114,10 @@ impl Instances {
             shared.clock.sleep_ms(still_ms).await;
             shared.note(&instance.life, "goes on");
             instance.life.set_paused(false);
-            shared.clock.sleep_ms(after_ms).await;
-            door.kill(&instance);
+            if shared.plan.instances == 1 {
+                shared.clock.sleep_ms(after_ms).await;
+                door.kill(&instance);
+            }
         });
     }
 
@@ -119,6 +138,7 @@ impl Instances {
                 group_max: shared.plan.group_max,
                 cached_runs_max: shared.plan.cached_runs_max,
                 ids: self.ids.clone(),
+                ownership: shared.plan.ownership,
                 ..Settings::default()
             },
         }

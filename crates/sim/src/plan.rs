@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use stepwell_core::duration::Interval;
+use stepwell_engine::Ownership;
+
 use crate::bugs::Bug;
 use crate::chance::Chance;
 use crate::faults::Kind;
@@ -17,6 +20,8 @@ pub struct Options {
     pub kinds: Option<BTreeSet<Kind>>,
     /// no more faults than this
     pub faults_max: Option<u64>,
+    /// instances that share the store, instead of as many as the seed says; 1: one after the other
+    pub instances: Option<usize>,
     /// a planted bug
     pub bug: Option<Bug>,
     /// keep the log
@@ -33,7 +38,7 @@ impl Options {
     /// The command that lives through this world again, and tells it.
     #[must_use]
     pub fn command(&self) -> String {
-        let Self { seed, jobs, kinds, faults_max, bug, trace: _ } = self;
+        let Self { seed, jobs, kinds, faults_max, instances, bug, trace: _ } = self;
         let mut command = format!("cargo xtask sim --seed {seed}");
         if let Some(jobs) = jobs {
             command.push_str(&format!(" --jobs {jobs}"));
@@ -45,6 +50,9 @@ impl Options {
         }
         if let Some(max) = faults_max {
             command.push_str(&format!(" --faults-max {max}"));
+        }
+        if let Some(instances) = instances {
+            command.push_str(&format!(" --instances {instances}"));
         }
         if let Some(bug) = bug {
             command.push_str(&format!(" --bug {}", bug.word()));
@@ -67,6 +75,10 @@ pub struct Plan {
     pub chaos_ms: u64,
     /// workers of each pool
     pub workers: usize,
+    /// instances that share the store at any time; 1: one takes the store over from the other
+    pub instances: usize,
+    /// how they share it
+    pub ownership: Ownership,
     /// whose runs
     pub tenants: Vec<String>,
     /// open runs that a tenant may have
@@ -105,6 +117,8 @@ impl Plan {
             workflows: 1 + chance.index(4),
             chaos_ms: chance.between(5, 90) * 60_000,
             workers: 1 + chance.index(3),
+            instances: options.instances.unwrap_or_else(|| instances(seed)),
+            ownership: ownership(seed),
             tenants: (0..tenants).map(|number| format!("tenant-{number}")).collect(),
             tenant_cap: chance.permille(300).then(|| 2 + chance.index(4) as u32),
             skew_max_ms: chance.between(1, 5) * 60_000,
@@ -117,6 +131,24 @@ impl Plan {
             faults_max: options.faults_max.unwrap_or(u64::MAX),
             bug: options.bug,
         }
+    }
+}
+
+/// In half of the worlds one instance follows the other; in the others two or three share the store.
+fn instances(seed: u64) -> usize {
+    let chance = &mut Chance::of(seed, "sharing");
+    *chance.one_of(&[1, 1, 2, 3])
+}
+
+fn ownership(seed: u64) -> Ownership {
+    let chance = &mut Chance::of(seed, "ownership");
+    let heartbeat = chance.between(1, 30);
+    let silence = heartbeat * chance.between(3, 6);
+    Ownership {
+        heartbeat: Interval::from_secs(heartbeat),
+        silence: Interval::from_secs(silence),
+        scan: Interval::from_secs(chance.between(5, 60)),
+        decides: true,
     }
 }
 

@@ -44,11 +44,19 @@ impl Shared {
     /// A world in which nothing has happened yet.
     #[must_use]
     pub fn new(plan: Plan, clock: Arc<VirtualClock>, trace: bool) -> Arc<Self> {
+        let (memory, mut oracle) = (MemoryStore::new(), Oracle::new(plan.skew_max_ms));
+        let memory = if plan.instances > 1 {
+            oracle.is_shared();
+            let truth = Arc::clone(&clock);
+            MemoryStore::shared(move || Timestamp::from_millis(truth.now_ms()))
+        } else {
+            memory
+        };
         Arc::new(Self {
             faults: Faults::new(plan.seed, &plan.rates, plan.faults_max),
-            oracle: Mutex::new(Oracle::new(plan.skew_max_ms)),
+            oracle: Mutex::new(oracle),
             trace: Trace::new(trace),
-            memory: Arc::new(MemoryStore::new()),
+            memory: Arc::new(memory),
             died: Notify::new(),
             plan,
             clock,

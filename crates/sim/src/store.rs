@@ -3,17 +3,20 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use stepwell_core::duration::Interval;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 use stepwell_store::memory::MemoryStore;
 use stepwell_store::{
-    Answer, Create, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, Item,
-    KeyHash, KeyHolder, NewSubmission, NewWorkflow, OutboxSettlement, Outgoing, Page, QueueKey,
-    Queued, Received, Record, RunSummary, Settlement, StaleReport, Store, StoreError, StoredRun,
-    Stub, SubmissionSettlement, TokenRecord, Verdict, WorkflowDocument,
+    Answer, Create, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, Input,
+    Instance, Item, KeyHash, KeyHolder, NewSubmission, NewWorkflow, OutboxSettlement, Outgoing,
+    Page, Pulse, QueueKey, Queued, Received, Reclaimed, Record, RunSummary, Settlement, Signal,
+    StaleReport, Store, StoreError, StoredRun, Stub, SubmissionSettlement, TokenRecord, Verdict,
+    WorkflowDocument,
 };
+use tokio::sync::mpsc;
 
 use crate::bugs::{Bug, Stored};
 use crate::bus::SimBus;
@@ -80,6 +83,9 @@ impl SimStore {
     }
 
     async fn write(&self, group: Group) -> Result<Vec<Verdict>, StoreError> {
+        if group.items.iter().any(|item| matches!(item, Item::Forward(_))) {
+            self.shared.oracle().saw(Probe::Forwarded);
+        }
         let touched: Vec<Touched> = group.items.iter().map(touched).collect();
         let epoch = group.epoch.0;
         let (group, count) = self.spoiled(group).await;
@@ -108,6 +114,12 @@ impl SimStore {
         }
         let ids = group.items.iter().map(|item| touched(item).run).collect();
         let runs = self.memory().load(ids).await.unwrap_or_default();
+        if bug == Bug::IgnoreOwner {
+            for run in &runs {
+                let (id, owner) = (run.header.id, run.owner.unwrap_or(group.epoch));
+                let _ = self.memory().hand_over(owner, vec![id], group.epoch).await;
+            }
+        }
         bug.spoil(&mut group, &Known { runs, oracle: &self.shared.oracle() });
         if bug == Bug::HalfGroup {
             group.items.truncate(count.div_ceil(2));
@@ -133,6 +145,7 @@ impl SimStore {
                 Touch::Advance { .. } => "advance",
                 Touch::Reschedule => "reschedule",
                 Touch::Audit => "audit",
+                Touch::Forward => "forward",
             };
             let run = touched.run;
             self.shared.note(&self.life, format_args!("{what} {run} {verdict:?}"));
@@ -147,7 +160,9 @@ impl SimStore {
 
     async fn observe(&self, run: RunId) -> Option<Observed> {
         let known = self.shared.oracle().known_version(run);
-        let stored = self.memory().load(vec![run]).await.ok()?.pop()?;
+        let mut stored = self.memory().load(vec![run]).await.ok()?.pop()?;
+        // Who owns it is not part of what it is; the oracle keeps its own account of that.
+        stored.owner = None;
         let records = self.memory().history(run, known, ALL).await.ok()?;
         let stale_reports = self.memory().stale_reports(run).await.ok()?.len();
         Some(Observed { stored, records, stale_reports })
@@ -202,9 +217,8 @@ fn touched(item: &Item) -> Touched {
         Item::Audit(report) => {
             Touched { run: report.run, touch: Touch::Audit, children: Vec::new() }
         }
-        // Like a report that is kept: nothing of the run changes.
         Item::Forward(input) => {
-            Touched { run: input.run, touch: Touch::Audit, children: Vec::new() }
+            Touched { run: input.run, touch: Touch::Forward, children: Vec::new() }
         }
     }
 }
@@ -236,7 +250,100 @@ impl Store for SimStore {
             let epoch = self.memory().open_epoch(&instance).await?;
             self.shared.note(&self.life, format_args!("opened epoch {}", epoch.0));
             self.shared.oracle().opened(epoch.0);
+            self.shared.oracle().beat(epoch.0, self.shared.now());
             Ok(epoch)
+        })
+    }
+
+    fn is_shared(&self) -> bool {
+        self.shared.plan.instances > 1
+    }
+
+    fn heartbeat(&self, epoch: Epoch, stats: Value) -> Answer<'_, Pulse> {
+        Box::pin(async move {
+            self.reach(Kind::HeartbeatLost).await?;
+            let pulse = self.memory().heartbeat(epoch, stats).await?;
+            self.shared.oracle().beat(epoch.0, self.shared.now());
+            Ok(pulse)
+        })
+    }
+
+    fn reclaim(&self, epoch: Epoch, silence: Interval, limit: usize) -> Answer<'_, Reclaimed> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            let hasty = if self.has(Bug::HastyTakeover) { Interval::from_secs(0) } else { silence };
+            let reclaimed = self.memory().reclaim(epoch, hasty, limit).await?;
+            let now = self.shared.now();
+            self.shared.oracle().reclaimed(epoch.0, &reclaimed.runs, silence, now);
+            for run in &reclaimed.runs {
+                self.shared.note(&self.life, format_args!("takes {run} over"));
+            }
+            self.die_of(Kind::CrashAfterCommit).await;
+            Ok(reclaimed)
+        })
+    }
+
+    fn hand_over(&self, from: Epoch, runs: Vec<RunId>, to: Epoch) -> Answer<'_, Vec<RunId>> {
+        Box::pin(async move {
+            self.reach(Kind::CommitLost).await?;
+            let given = self.memory().hand_over(from, runs, to).await?;
+            self.shared.oracle().handed_over(from.0, &given, to.0);
+            for run in &given {
+                self.shared.note(&self.life, format_args!("hands {run} over to epoch {}", to.0));
+            }
+            self.die_of(Kind::CrashAfterCommit).await;
+            if self.shared.strikes(Kind::CommitUnknown, &self.life) {
+                return Err(away("the answer was lost"));
+            }
+            Ok(given)
+        })
+    }
+
+    fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            let mut found = self.memory().load(runs).await?;
+            if self.has(Bug::IgnoreOwner) {
+                found.iter_mut().for_each(|run| run.owner = None);
+            }
+            Ok(found)
+        })
+    }
+
+    fn inputs(&self, epoch: Epoch, limit: usize) -> Answer<'_, Vec<Input>> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            if self.has(Bug::ForgetInputs) {
+                return Ok(Vec::new());
+            }
+            self.memory().inputs(epoch, limit).await
+        })
+    }
+
+    fn retire(&self, epoch: Epoch) -> Answer<'_, ()> {
+        Box::pin(async move {
+            self.reach(Kind::CommitLost).await?;
+            self.memory().retire(epoch).await?;
+            self.shared.oracle().retired(epoch.0);
+            Ok(())
+        })
+    }
+
+    fn listen(&self, epoch: Epoch) -> Answer<'_, mpsc::Receiver<Signal>> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            let mut words = self.memory().listen(epoch).await?;
+            let (mouth, ear) = mpsc::channel(1_024);
+            let (shared, life) = (Arc::clone(&self.shared), Arc::clone(&self.life));
+            tokio::spawn(async move {
+                while let Some(word) = words.recv().await {
+                    life.pass().await;
+                    if !shared.strikes(Kind::SignalLost, &life) && mouth.send(word).await.is_err() {
+                        return;
+                    }
+                }
+            });
+            Ok(ear)
         })
     }
 
@@ -311,7 +418,8 @@ impl Store for SimStore {
     }
 
     read! {
-        load(runs: Vec<RunId>) -> Vec<StoredRun>;
+        instances() -> Vec<Instance>;
+        tell(from: Epoch, signal: Signal) -> ();
         queued_pools(owner: Epoch) -> Vec<String>;
         publish_workflow(document: NewWorkflow) -> WorkflowDocument;
         workflow(name: String, version: Option<u32>) -> Option<WorkflowDocument>;

@@ -17,7 +17,7 @@ use crate::door::Door;
 use crate::faults::Kind;
 use crate::instances::Instances;
 use crate::operators::Operators;
-use crate::oracle::rules::{WHOLE_DECISIONS, WORLD_ENDS};
+use crate::oracle::rules::{NO_INPUT_LEFT, WHOLE_DECISIONS, WORLD_ENDS};
 use crate::oracle::{Arrows, Probe, Violation};
 use crate::plan::{Options, Plan};
 use crate::shared::Shared;
@@ -110,7 +110,7 @@ fn outcome(shared: &Shared) -> Outcome {
 async fn live(shared: &Arc<Shared>) {
     let door = Door::new(Arc::clone(shared));
     let mut instances = Instances::new(Arc::clone(shared), Arc::clone(&door));
-    instances.start().await;
+    instances.start_all().await;
     let mut operators = Operators::new(Arc::clone(shared), Arc::clone(&door));
     operators.prepare().await;
     let mut quiet_operators = Operators::new(Arc::clone(shared), Arc::clone(&door));
@@ -131,7 +131,7 @@ async fn live(shared: &Arc<Shared>) {
     shared.note("world", "faults end");
     let Ok(mut instances) = troubled.await else { return };
     door.kill_all();
-    instances.start().await;
+    instances.start_all().await;
     shared.oracle().quiet_from(shared.now());
     quiet(shared, &door, &mut quiet_operators).await;
 }
@@ -158,10 +158,16 @@ async fn quiet(shared: &Arc<Shared>, door: &Door, operators: &mut Operators) {
     shared.oracle().all_have_ended();
     // Attempts of paused runs may still be with workers.
     shared.clock.sleep_ms(20 * 60_000).await;
-    if let Some(instance) = door.newest()
-        && let Ok(depths) = instance.engine.bus().depth().await
-    {
-        shared.oracle().bus_is_empty(&depths);
+    for instance in door.living() {
+        if let Ok(depths) = instance.engine.bus().depth().await {
+            shared.oracle().bus_is_empty(&depths);
+        }
+    }
+    let newest = shared.oracle().newest_epoch();
+    for epoch in 0..=newest {
+        let left = shared.memory.inputs(Epoch(epoch), 1).await.unwrap_or_default();
+        let verdict = NO_INPUT_LEFT.check(left.is_empty(), || format!("{left:?} is left"));
+        shared.oracle().judge(verdict);
     }
     look_over_everything(shared).await;
 }
@@ -184,9 +190,13 @@ async fn look_over_everything(shared: &Shared) {
         shared.oracle().figured(figures.runs_open);
     }
     let far = Timestamp::from_millis(i64::MAX);
-    if let Ok(due) = shared.memory.due(Epoch(0), far, usize::MAX).await {
-        shared.oracle().found_by_moment(far, &due.runs);
+    let mut found = Vec::new();
+    let newest = shared.oracle().newest_epoch();
+    for epoch in 0..=newest {
+        let due = shared.memory.due(Epoch(epoch), far, usize::MAX).await.unwrap_or_default();
+        found.extend(due.runs);
     }
+    shared.oracle().found_by_moment(far, &found);
     let runs = shared.oracle().run_ids();
     for run in runs {
         failed_has_dead_letter(shared, run).await;

@@ -21,6 +21,8 @@ mod model;
 pub mod postgres;
 mod rows;
 pub mod sqlite;
+#[cfg(feature = "postgres")]
+pub mod transfer;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -57,7 +59,8 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// Takes over open runs that belong to nobody, or whose owner has been silent for longer than
-    /// `silence` by the store's clock. Such an owner is declared dead with the first of them.
+    /// `silence` by the store's clock. Such an owner is declared dead with the first of them. Ended runs
+    /// stay where they are, except those for which an input waits: somebody must answer it.
     ///
     /// Two instances that reclaim at once never get the same run.
     fn reclaim(&self, _epoch: Epoch, _silence: Interval, _limit: usize) -> Answer<'_, Reclaimed> {

@@ -59,7 +59,9 @@ rules! {
     PUBLISHED_WAS_COMMITTED = "I06", "nothing is on the bus that was not committed before";
     ONE_LEASE_A_MESSAGE = "I07", "every copy of a message carries the same lease";
     EPOCHS_GROW = "I08", "every take-over raises the epoch by one";
-    EPOCH_FENCES = "I09", "only the newest epoch writes";
+    EPOCH_FENCES = "I09", "only the newest epoch writes a store that is not shared";
+    OWNER_ALONE_WRITES = "I10", "only its owner writes a run, or whoever first writes a run of nobody";
+    LIVING_KEEP_THEIRS = "I11", "nobody who gives signs of life in time loses a run";
     ONE_LIVE_LEASE = "I13", "a step has at most one live lease";
     ATTEMPTS_GAPLESS = "I14", "attempts of a step are counted 1, 2, 3 without gap or repetition";
     LEASES_NEVER_REUSED = "I14b", "no lease is ever given twice";
@@ -93,5 +95,6 @@ rules! {
     BUS_EMPTIES = "L9", "when all runs have ended or are held, the bus is empty";
     NO_SPIN = "L10", "no instance asks its store and its bus without a rest";
     WORLD_ENDS = "L11", "every world comes to its end";
+    NO_INPUT_LEFT = "L12", "when faults end, whatever was stored for an owner is decided";
     NO_PANIC = "P1", "nothing panics";
 }

@@ -74,6 +74,8 @@ pub enum Touch {
     Reschedule,
     /// a stale report
     Audit,
+    /// something for the run's owner, which changes nothing yet
+    Forward,
 }
 
 impl Oracle {
@@ -96,7 +98,7 @@ impl Oracle {
         };
         for (touched, verdict) in &committed.items {
             let judged = match verdict {
-                Verdict::Done => self.done(touched, committed.at, &mut read),
+                Verdict::Done => self.done(touched, committed, &mut read),
                 Verdict::Duplicate(holder) => self.duplicate(touched, holder.run),
                 Verdict::TenantFull { open } => self.tenant_full(touched, *open),
                 Verdict::Stale => {
@@ -111,14 +113,22 @@ impl Oracle {
     fn done(
         &mut self,
         touched: &Touched,
-        at: Timestamp,
+        committed: &Committed,
         read: &mut impl FnMut(RunId) -> Option<Observed>,
     ) -> Result<(), Violation> {
+        let at = committed.at;
+        if matches!(touched.touch, Touch::Forward) {
+            return Ok(());
+        }
         if let Touch::Create { header, key, tenant_cap } = &touched.touch {
             self.created(header, *key, *tenant_cap)?;
         }
         for header in &touched.children {
             self.watch(header);
+            self.written_by(header.id, committed.epoch)?;
+        }
+        if matches!(touched.touch, Touch::Create { .. } | Touch::Advance { .. }) {
+            self.written_by(touched.run, committed.epoch)?;
         }
         let runs = std::iter::once(touched.run).chain(touched.children.iter().map(|h| h.id));
         for run in runs {

@@ -10,8 +10,10 @@ use stepwell_sim::world::run;
 #[test]
 fn a_bus_that_is_away_is_not_asked_without_a_rest() {
     let kinds = BTreeSet::from([Kind::BusAway, Kind::InstancePause]);
-    for options in [Options { jobs: Some(1), kinds: Some(kinds), ..Options::of(5) }, Options::of(5)]
-    {
+    for options in [
+        Options { jobs: Some(1), kinds: Some(kinds), instances: Some(1), ..Options::of(5) },
+        Options { instances: Some(1), ..Options::of(5) },
+    ] {
         let outcome = run(&options);
         assert!(outcome.faults.contains_key(&Kind::BusAway), "the bus is away in this world");
         assert_eq!(outcome.violation, None);

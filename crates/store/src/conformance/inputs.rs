@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use stepwell_core::duration::Interval;
 use stepwell_core::run::Run;
 use uuid::Uuid;
 
@@ -90,6 +91,24 @@ pub async fn an_answer_without_ground_leaves_the_input(subject: Subject) {
     let presumed = Group { answers: vec![answer(&waiting, false)], ..Group::of(two.epoch, vec![]) };
     two.store.commit(presumed).await.expect("a commit");
     assert_eq!(one.store.inputs(one.epoch, 9).await.expect("inputs"), [waiting]);
+}
+
+/// An input for an ended run whose owner is gone finds somebody to answer it.
+pub async fn an_input_for_an_ended_run_is_not_left_alone(subject: Subject) {
+    let Some((one, two, run)) = two(&subject).await else { return };
+    one.finishes(run).await;
+    let waiting = input(1, 1, &two);
+    two.stores(Item::Forward(waiting.clone())).await;
+    one.store.retire(one.epoch).await.expect("a good-bye");
+    let hour = Interval::from_secs(3_600);
+    let taken = two.store.reclaim(two.epoch, hour, 9).await.expect("a takeover");
+    assert_eq!(taken.runs, [run_id(1)]);
+    assert_eq!(two.store.inputs(two.epoch, 9).await.expect("inputs"), [waiting.clone()]);
+    let answers = vec![answer(&waiting, false)];
+    let group = Group { answers, ..Group::of(two.epoch, Vec::new()) };
+    two.store.commit(group).await.expect("a commit");
+    let again = two.store.reclaim(two.epoch, hour, 9).await.expect("a takeover");
+    assert_eq!(again.runs, [], "once is enough");
 }
 
 /// Inputs follow their run to its next owner.

@@ -144,10 +144,12 @@ impl Tables {
         let Some(sharing) = &mut self.sharing else { return Ok(Reclaimed::default()) };
         sharing.fence(epoch)?;
         let next_in = sharing.bury(epoch, silence);
+        let waited_for: BTreeSet<RunId> = sharing.inputs.values().map(|input| input.run).collect();
         let mut runs = Vec::new();
         for (id, entry) in &mut self.runs {
             let orphaned = entry.owner.is_none_or(|owner| !sharing.lives(owner));
-            if runs.len() < limit && orphaned && !entry.run.status.is_terminal() {
+            let wanted = !entry.run.status.is_terminal() || waited_for.contains(id);
+            if runs.len() < limit && orphaned && wanted {
                 entry.owner = Some(epoch);
                 runs.push(*id);
             }

@@ -366,3 +366,8 @@ async fn a_message_waits_once_in_its_queue() {
 async fn an_order_given_up_is_a_dead_letter() {
     on_each_store(conformance::an_order_given_up_is_a_dead_letter).await;
 }
+
+#[tokio::test]
+async fn an_input_for_an_ended_run_is_not_left_alone() {
+    on_each_store(conformance::an_input_for_an_ended_run_is_not_left_alone).await;
+}
