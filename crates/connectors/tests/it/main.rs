@@ -6,5 +6,6 @@ mod conformance;
 mod egress;
 mod embedded;
 mod hostile_urls;
+mod release;
 mod signature;
 mod window;

@@ -11,8 +11,8 @@
 //! is one timer for all locks, delays and expiries, and no task of the bus's own.
 
 mod pool;
-mod release;
 mod refill;
+mod release;
 mod state;
 
 use std::convert::Infallible;

@@ -31,7 +31,8 @@ impl State {
 
     /// Forgets the messages that are meant, wherever they stand.
     pub(super) fn forget(&mut self, is_meant: impl Fn(&MessageId) -> bool) {
-        let meant: Vec<MessageId> = self.entries.keys().filter(|id| is_meant(id)).copied().collect();
+        let meant: Vec<MessageId> =
+            self.entries.keys().filter(|id| is_meant(id)).copied().collect();
         self.withdraw(&meant);
     }
 }
