@@ -12,7 +12,7 @@ use stepwell_core::command::Command;
 use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
-use stepwell_store::{Input, StoreError, Verdict};
+use stepwell_store::{Epoch, Input, StoreError, Verdict};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -51,6 +51,8 @@ type Late = (Slot, Answered);
 /// A group that is being committed.
 struct UnderWay {
     group: Staged,
+    /// as whom we write it
+    epoch: Epoch,
     since: Instant,
     done: JoinHandle<Result<Vec<Verdict>, StoreError>>,
 }
@@ -224,7 +226,8 @@ impl Handler {
             return;
         }
         let mut group = std::mem::take(&mut self.staged);
-        let mut items = group.items(self.shared.epoch());
+        let epoch = self.shared.epoch();
+        let mut items = group.items(epoch);
         items.free = !self.shared.settings.ownership.decides;
         let store = Arc::clone(&self.shared.store);
         self.shared.metrics.group(items.items.len());
@@ -233,12 +236,12 @@ impl Handler {
             let nothing = items.items.is_empty() && items.answers.is_empty();
             if nothing { Ok(Vec::new()) } else { store.commit(items).await }
         });
-        self.under_way = Some(UnderWay { group, since: Instant::now(), done });
+        self.under_way = Some(UnderWay { group, epoch, since: Instant::now(), done });
     }
 
     /// The store has answered for a group: let effects follow, answer, or decide again.
     async fn settle(&mut self, done: Result<Vec<Verdict>, EngineError>) {
-        let Some(UnderWay { group, since, .. }) = self.under_way.take() else { return };
+        let Some(UnderWay { group, epoch, since, .. }) = self.under_way.take() else { return };
         self.shared.metrics.committed(since.elapsed());
         let Settled { mut again, all_stood } = match done {
             Ok(verdicts) => {
@@ -247,7 +250,10 @@ impl Handler {
                     // The next group rests on solid ground: the store need not wait for us.
                     self.submit();
                 }
-                self.publish(&group, writes).await;
+                // Whoever is somebody new by now has left the effects to the next owner.
+                if epoch == self.shared.epoch() {
+                    self.publish(&group, writes).await;
+                }
                 self.answer_committed(group, &verdicts)
             }
             Err(error) => self.answer_failed(group, error),

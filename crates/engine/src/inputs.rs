@@ -102,10 +102,12 @@ pub(crate) async fn answer_of_owner(
     input: Uuid,
     word: oneshot::Receiver<String>,
 ) -> Answered {
+    let mut stopping = shared.stopping.subscribe();
     let until_ms = shared.now().after(ANSWER_WAIT).as_millis();
     let said = tokio::select! {
         biased;
         word = word => word.ok(),
+        () = stopped(&mut stopping) => None,
         () = shared.clock.sleep_until_ms(until_ms) => None,
     };
     shared.waiters.give_up(input);

@@ -101,6 +101,7 @@ impl Engine {
         let (giver, orders) = mpsc::channel(1);
         let (standing, counters) = (Standing::new(epoch), Counters::new(id, now));
         let shared = Arc::new(Shared::new(store, bus, clock, settings, standing, counters));
+        shared.has_joined();
         refill::recover(&shared).await?;
         let intake = Intake::new(sender);
         let outside = Arc::new(relay::Sender { egress, secret: webhook_secret });

@@ -102,6 +102,9 @@ async fn scan(shared: &Shared) -> Timestamp {
             Err(error) => {
                 tracing::warn!(%error, "reclaim_failed");
                 shared.stats.failed();
+                if matches!(error, StoreError::Fenced { .. }) {
+                    shared.standing.refused.notify_one();
+                }
                 break Some(REST);
             }
         }
@@ -147,8 +150,15 @@ impl Shared {
             window.forget_all();
         }
         self.standing.enter(epoch);
-        let holds_for = self.settings.ownership.holds_for();
-        self.standing.holds_until(self.clock.own().after(holds_for));
+        self.has_joined();
+    }
+
+    /// To come is a sign of life.
+    pub(crate) fn has_joined(&self) {
+        if self.store.is_shared() {
+            let holds_for = self.settings.ownership.holds_for();
+            self.standing.holds_until(self.clock.own().after(holds_for));
+        }
     }
 
     /// A reading of our own clock, as the moment that the engine's clock will show then.

@@ -27,6 +27,9 @@ const PAGE: usize = 64;
 /// How long they are kept from other instances: longer than the slowest receiver may take.
 const KEEP: Interval = Interval::from_secs(120);
 
+/// How often to look for what other instances have left unsent.
+const LOOK: Interval = Interval::from_secs(60);
+
 impl Shared {
     /// Lets the effects of committed writes follow.
     pub(crate) async fn follow<'a>(&self, writes: impl Iterator<Item = &'a Write>) {
@@ -147,7 +150,11 @@ pub(crate) struct Sender {
 pub(crate) async fn relay(shared: Arc<Shared>, sender: Arc<Sender>) {
     let mut stopping = shared.stopping.subscribe();
     loop {
-        let look_again_at = send_due(&shared, &sender).await;
+        let mut look_again_at = send_due(&shared, &sender).await;
+        if shared.store.is_shared() {
+            // Another instance may have died over its own.
+            look_again_at = look_again_at.min(shared.now().after(LOOK));
+        }
         let look_again = shared.clock.sleep_until_ms(look_again_at.as_millis());
         tokio::select! {
             biased;
