@@ -5,6 +5,7 @@ mod callback;
 mod direct;
 mod instances;
 mod orders;
+mod postgres;
 mod refused;
 mod submit;
 
