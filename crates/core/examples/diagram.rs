@@ -22,8 +22,9 @@ a poll) are not drawn.
 ";
 
 const STEP_INTRO: &str = "\
-A step waits until the steps before it let it pass and its gate is open. Then attempts follow one another until one of them
-succeeds, none is left, or the run is stopped.
+A step waits until the steps before it let it pass and its gate is open. Then its condition is asked, if it has one. Attempts
+follow one another until one of them succeeds, none is left, or the run is stopped. A step with a list is not tried itself: it
+is expanded into items, each of which is a step with this same life, and ends after the last of them.
 ";
 
 const RUN_INTRO: &str = "\
@@ -32,10 +33,14 @@ for it, else as failed if a step failed whose failure matters, else as succeeded
 ";
 
 /// What each entry means, in the order of a run's life.
-const MEANINGS: [(&str, &str); 20] = [
+const MEANINGS: [(&str, &str); 22] = [
     ("run_started", "the run may go"),
     ("step_carried", "an earlier run had finished the step"),
     ("step_readied", "the step could be dispatched, but the run is paused"),
+    (
+        "step_expanded",
+        "the step is done once for each item of a list; each item is a step of its own",
+    ),
     ("step_dispatched", "an attempt was recorded and goes to the bus with the same commit"),
     ("step_acked", "a worker took the attempt"),
     ("step_polling", "the worker answered: not finished yet; it is asked again later"),
@@ -43,10 +48,14 @@ const MEANINGS: [(&str, &str); 20] = [
     ("step_held", "an attempt ended without success; the next comes with the run's next attempt"),
     ("step_operated", "a person asked for another attempt at once"),
     ("step_succeeded", "the worker is done, or a person took the step as done"),
+    ("step_gathered", "all items of the step ended well; its result is the list of theirs"),
     ("step_failed", "the step failed for good"),
     ("step_timed_out", "the last attempt, or the polling, took too long"),
     ("step_cancelled", "the run was stopped, or a failure elsewhere ended everything"),
-    ("step_skipped", "a step before it did not succeed, or a person passed it over"),
+    (
+        "step_skipped",
+        "a step before it, or another item of its step, did not succeed; or its condition did not hold, or a person passed it over",
+    ),
     ("cancel_requested", "somebody asked to stop the run"),
     ("run_retry_scheduled", "an attempt of the whole run failed; the next one has its time"),
     ("run_retried", "the next attempt of the whole run began"),

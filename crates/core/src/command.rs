@@ -1,5 +1,7 @@
 //! Everything that may be asked of a run, or may happen to it.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::definition::CancelMode;
@@ -12,8 +14,8 @@ use crate::step::{Outcome, StepError};
 pub enum Command {
     /// begin
     Start {
-        /// steps that an earlier run has finished, with their results
-        carried: Vec<(StepIndex, Value)>,
+        /// what an earlier run has finished
+        carried: Vec<Carried>,
     },
     /// a phase is due, an operator advances, a person approves
     OpenGate {
@@ -91,13 +93,35 @@ pub enum Command {
     },
 }
 
+/// What an earlier run has finished, and a new one takes over.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Carried {
+    /// a whole step
+    Step {
+        /// which
+        step: StepIndex,
+        /// what came of it
+        result: Value,
+    },
+    /// some items of a step that was not finished
+    Items {
+        /// which step
+        step: StepIndex,
+        /// the list it is done for
+        items: Arc<Value>,
+        /// what came of each item; `None` where it must be done again
+        results: Vec<Option<Arc<Value>>>,
+    },
+}
+
 /// Names a step, by place or by id.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepRef {
     /// by place
     Index(StepIndex),
-    /// by id, as people and wires do
+    /// by id, as people and wires do: `resize`, and `resize[3]` for an item
     Id(String),
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::condition::Condition;
 use crate::duration::Interval;
 use crate::id::StepIndex;
 use crate::retry::RetryPolicy;
@@ -55,6 +56,10 @@ pub struct StepSpec {
     pub after: Vec<StepIndex>,
     /// the door it stands behind
     pub gate: Option<String>,
+    /// asked once, when its turn has come; if it does not hold, the step is passed over
+    pub when: Option<Condition>,
+    /// the list for each of whose items it is done once
+    pub for_each: Option<ForEach>,
     /// how long an attempt may take, from its dispatch; an ack does not extend it
     pub timeout: Interval,
     /// what follows when an attempt took longer
@@ -67,6 +72,17 @@ pub struct StepSpec {
     pub on_failure: Option<String>,
     /// its failure neither fails the run nor skips what comes after it
     pub continue_on_failure: bool,
+}
+
+/// The list for each of whose items a step is done once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForEach {
+    /// the list, whose texts may hold placeholders, or a text that is exactly one placeholder
+    pub list: Value,
+    /// a longer list fails the step
+    pub items_max: u16,
+    /// how many items may be under way at the same time; all of them if not said
+    pub parallel_max: Option<u16>,
 }
 
 /// How an unfinished result is asked for again.

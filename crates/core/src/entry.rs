@@ -25,6 +25,8 @@ pub enum Entry {
     StepCarried { step: StepIndex, result: Arc<Value> },
     /// it could be dispatched, but the run is paused
     StepReadied { step: StepIndex },
+    /// it is done once for each item of this list; the items stand behind the run's steps so far
+    StepExpanded { step: StepIndex, items: Arc<Value> },
     /// an attempt was recorded, and goes to the bus with this commit
     StepDispatched {
         step: StepIndex,
@@ -60,6 +62,12 @@ pub enum Entry {
     StepSucceeded {
         step: StepIndex,
         result: Arc<Value>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unset: Vec<String>,
+    },
+    /// all its items ended well; its result is the list of theirs
+    StepGathered {
+        step: StepIndex,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         unset: Vec<String>,
     },
@@ -125,6 +133,7 @@ impl Entry {
         match self {
             Self::StepCarried { step, .. }
             | Self::StepReadied { step }
+            | Self::StepExpanded { step, .. }
             | Self::StepDispatched { step, .. }
             | Self::AttemptPublished { step }
             | Self::StepAcked { step }
@@ -134,6 +143,7 @@ impl Entry {
             | Self::AttemptFailed { step, .. }
             | Self::StepHeld { step, .. }
             | Self::StepSucceeded { step, .. }
+            | Self::StepGathered { step, .. }
             | Self::StepFailed { step, .. }
             | Self::StepTimedOut { step, .. }
             | Self::StepCancelled { step }
@@ -160,6 +170,7 @@ impl Entry {
             Self::RunStarted => "run_started",
             Self::StepCarried { .. } => "step_carried",
             Self::StepReadied { .. } => "step_readied",
+            Self::StepExpanded { .. } => "step_expanded",
             Self::StepDispatched { .. } => "step_dispatched",
             Self::AttemptPublished { .. } => "attempt_published",
             Self::StepAcked { .. } => "step_acked",
@@ -169,6 +180,7 @@ impl Entry {
             Self::AttemptFailed { .. } => "attempt_failed",
             Self::StepHeld { .. } => "step_held",
             Self::StepSucceeded { .. } => "step_succeeded",
+            Self::StepGathered { .. } => "step_gathered",
             Self::StepFailed { .. } => "step_failed",
             Self::StepTimedOut { .. } => "step_timed_out",
             Self::StepCancelled { .. } => "step_cancelled",

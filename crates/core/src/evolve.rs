@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use crate::entry::{Entry, OperationKind, Record};
+use crate::expansion::{Expansion, Place};
 use crate::id::{LeaseId, StepIndex};
 use crate::run::{Run, RunStatus};
 use crate::step::{
     Lease, LeaseStage, PollState, PollTurn, SkipReason, Step, StepError, StepStatus,
 };
-use crate::template;
 use crate::time::Timestamp;
 
 /// Folds one record of the history into the state it was decided from.
@@ -25,6 +25,19 @@ pub fn replay(run: &mut Run, record: &Record) {
 /// Folds one entry into the run.
 pub fn evolve(run: &mut Run, entry: &Entry, at: Timestamp) {
     run.updated_at = at;
+    let item = entry.step().and_then(|step| Some((step, run.expansion_number(step)?)));
+    let Some((item, expansion)) = item else {
+        evolve_run(run, entry, at);
+        return;
+    };
+    // An item is counted where it stands now, so that nobody need count them all.
+    let before = Place::of(&run.steps[item.position()]);
+    evolve_run(run, entry, at);
+    let after = Place::of(&run.steps[item.position()]);
+    run.expansions[expansion].follow(before, after, &run.steps);
+}
+
+fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
     match entry {
         Entry::RunStarted => run.status = RunStatus::Ready,
         Entry::GateOpened { gate } => {
@@ -46,20 +59,27 @@ pub fn evolve(run: &mut Run, entry: &Entry, at: Timestamp) {
             run.status = RunStatus::Running;
             run.attempt = *attempt;
             run.retry_at = None;
-            for step in run.steps.iter_mut().filter(|step| step.is_held()) {
-                step.tries = 0;
+            for position in 0..run.steps.len() {
+                if run.steps[position].is_held() {
+                    run.steps[position].tries = 0;
+                }
             }
         }
         Entry::RunSucceeded => end_run(run, RunStatus::Succeeded, None, at),
         Entry::RunFailed { error, .. } => end_run(run, RunStatus::Failed, Some(error), at),
         Entry::RunCancelled => end_run(run, RunStatus::Cancelled, None, at),
         Entry::StepCarried { step, result } | Entry::StepSucceeded { step, result, .. } => {
-            set_outputs(run, *step, result);
+            set_outputs(run, *step, Some(result));
             let step = &mut run.steps[step.position()];
             step.result = Some(Arc::clone(result));
             step.error = None;
             end_step(step, StepStatus::Succeeded, at);
         }
+        Entry::StepGathered { step, .. } => {
+            set_outputs(run, *step, None);
+            end_step(&mut run.steps[step.position()], StepStatus::Succeeded, at);
+        }
+        Entry::StepExpanded { step, items } => expand(run, *step, items),
         Entry::StepDispatched { step, .. } => {
             dispatch(&mut run.steps[step.position()], entry, at);
             // A person may retry a step that was held for the next attempt of the whole run.
@@ -152,8 +172,20 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
         | Entry::RunCancelled
         | Entry::StepCarried { .. }
         | Entry::StepSucceeded { .. }
+        | Entry::StepGathered { .. }
+        | Entry::StepExpanded { .. }
         | Entry::StepDispatched { .. } => unreachable!("folded into the run itself"),
     }
+}
+
+fn expand(run: &mut Run, step: StepIndex, items: &Arc<serde_json::Value>) {
+    let place = |count: usize| u16::try_from(count).expect("a run has at most 65,535 positions");
+    let count = items.as_array().map_or(0, Vec::len);
+    run.expansions.push(Expansion::new(step, place(run.steps.len()), place(count)));
+    run.steps.add_waiting(count);
+    let step = &mut run.steps[step.position()];
+    step.status = StepStatus::Expanded;
+    step.params = Some(Arc::clone(items));
 }
 
 fn dispatch(step: &mut Step, entry: &Entry, at: Timestamp) {
@@ -242,15 +274,12 @@ fn end_run(run: &mut Run, status: RunStatus, error: Option<&StepError>, at: Time
     run.error = error.map(|error| Arc::new(error.clone()));
 }
 
-fn set_outputs(run: &mut Run, step: StepIndex, result: &serde_json::Value) {
-    let spec = run.header.spec(step);
-    if spec.outputs.is_empty() {
-        return;
-    }
-    let found: Vec<_> = spec
-        .outputs
-        .iter()
-        .filter_map(|(name, path)| Some((name.clone(), template::output(result, path)?.clone())))
+fn set_outputs(run: &mut Run, step: StepIndex, result: Option<&serde_json::Value>) {
+    let found: Vec<_> = run
+        .outputs_of(step, result)
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect();
-    Arc::make_mut(&mut run.outputs).extend(found);
+    if !found.is_empty() {
+        Arc::make_mut(&mut run.outputs).extend(found);
+    }
 }

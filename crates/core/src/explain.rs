@@ -3,6 +3,8 @@
 //! Every wait is a row, so there is always an answer: what is waited for, since when, until when,
 //! and what a person could do about it.
 
+mod items;
+
 use serde::Serialize;
 
 use crate::id::StepIndex;
@@ -15,7 +17,8 @@ use crate::time::Timestamp;
 pub struct Explanation {
     /// the run in one sentence
     pub summary: String,
-    /// what each step that has not ended waits for
+    /// what each step that has not ended waits for; of a step with many items a few of them, those
+    /// that look stuck first
     pub waits: Vec<Wait>,
 }
 
@@ -26,8 +29,8 @@ pub struct Wait {
     pub step: String,
     /// where it stands
     pub status: StepStatus,
-    /// the stored word: `start`, `steps`, `gate`, `resume`, `worker`, `poll`, `poll_answer`, `retry`
-    /// or `run_retry`
+    /// the stored word: `start`, `steps`, `gate`, `resume`, `items`, `turn`, `worker`, `poll`,
+    /// `poll_answer`, `retry` or `run_retry`
     pub waiting_for: &'static str,
     /// the same as a sentence
     pub reason: String,
@@ -45,9 +48,16 @@ impl Run {
     pub fn waiting_for(&self, step: StepIndex) -> Option<&'static str> {
         let state = &self.steps[step.position()];
         match state.status {
+            StepStatus::Waiting if self.is_item(step) => {
+                Some(if self.paused { "resume" } else { "turn" })
+            }
             StepStatus::Waiting if self.status == RunStatus::Created => Some("start"),
-            StepStatus::Waiting if self.waits_for_steps(step) => Some("steps"),
+            StepStatus::Waiting | StepStatus::Expanded if self.waits_for_steps(step) => {
+                Some("steps")
+            }
             StepStatus::Waiting => Some("gate"),
+            StepStatus::Expanded if self.waits_for_gate(step) => Some("gate"),
+            StepStatus::Expanded => Some("items"),
             StepStatus::Ready => Some("resume"),
             StepStatus::Dispatched | StepStatus::Acked => Some("worker"),
             StepStatus::Polling => Some(match state.poll.map(|poll| poll.turn) {
@@ -69,27 +79,29 @@ impl Run {
         self.standing_before(step).iter().any(|before| !self.lets_pass(*before))
     }
 
+    fn waits_for_gate(&self, step: StepIndex) -> bool {
+        self.spec(step).gate.as_ref().is_some_and(|gate| !self.gates_open.contains(gate))
+    }
+
     fn lets_pass(&self, before: StepIndex) -> bool {
         let step = &self.steps[before.position()];
         step.status == StepStatus::Succeeded
-            || step.skip == Some(SkipReason::Operator)
-            || (step.status.is_terminal() && self.header.spec(before).continue_on_failure)
+            || step.skip.is_some_and(SkipReason::lets_pass)
+            || (step.status.is_terminal() && self.spec(before).continue_on_failure)
     }
 }
 
 /// Says why `run` is where it is at `now`.
 #[must_use]
 pub fn explain(run: &Run, now: Timestamp) -> Explanation {
-    let waits = run
-        .indexed()
-        .filter_map(|(index, step)| Some(wait(run, index, step, run.waiting_for(index)?, now)))
-        .collect();
-    Explanation { summary: summary(run, now), waits }
+    let told = run.own_steps().flat_map(|(index, _)| items::worth_telling(run, index));
+    let waits = told.filter_map(|index| Some(wait(run, index, run.waiting_for(index)?, now)));
+    Explanation { summary: summary(run, now), waits: waits.collect() }
 }
 
 fn summary(run: &Run, now: Timestamp) -> String {
-    let ended = run.steps.iter().filter(|step| step.status.is_terminal()).count();
-    let progress = format!("{ended} of {} steps have ended", run.steps.len());
+    let ended = run.own_steps().filter(|(_, step)| step.status.is_terminal()).count();
+    let progress = format!("{ended} of {} steps have ended", run.header.specs().len());
     match run.status {
         RunStatus::Created => "the run was created and has not been started yet".to_owned(),
         RunStatus::Succeeded => format!("the run succeeded; {progress}"),
@@ -118,8 +130,8 @@ fn summary(run: &Run, now: Timestamp) -> String {
     }
 }
 
-fn wait(run: &Run, index: StepIndex, step: &Step, word: &'static str, now: Timestamp) -> Wait {
-    let spec = run.header.spec(index);
+fn wait(run: &Run, index: StepIndex, word: &'static str, now: Timestamp) -> Wait {
+    let (spec, step) = (run.spec(index), &run.steps[index.position()]);
     let (reason, advice) = match word {
         "start" => ("waits for the start of the run".to_owned(), None),
         "steps" => (format!("waits for {}", before(run, index)), None),
@@ -128,15 +140,21 @@ fn wait(run: &Run, index: StepIndex, step: &Step, word: &'static str, now: Times
             (format!("stands behind gate {gate:?}, which is closed"), Some("open the gate"))
         }
         "resume" => ("could go on, but the run is paused".to_owned(), Some("resume the run")),
+        "items" => (items::progress(run, index), None),
+        "turn" => ("waits until fewer items of its step are under way".to_owned(), None),
         "worker" => worker(&spec.pool, step),
         "poll" => ("the worker's last answer was: not finished yet".to_owned(), None),
         "poll_answer" => ("the worker was asked again whether it is finished".to_owned(), None),
         "run_retry" => ("waits for the next attempt of the whole run".to_owned(), None),
         _ => (retry(step), Some("retry the step to try again at once")),
     };
-    let until = step.wake_at.or(if word == "run_retry" { run.retry_at } else { None });
+    let until = match word {
+        "run_retry" => run.retry_at,
+        "items" => items::next_moment(run, index),
+        _ => step.wake_at,
+    };
     Wait {
-        step: spec.id.clone(),
+        step: run.step_id(index).into_owned(),
         status: step.status,
         waiting_for: word,
         reason,
@@ -166,12 +184,11 @@ fn retry(step: &Step) -> String {
 }
 
 fn before(run: &Run, index: StepIndex) -> String {
-    let specs = run.header.specs();
     let names: Vec<String> = run
         .standing_before(index)
         .iter()
         .filter(|before| !run.lets_pass(**before))
-        .map(|before| format!("{:?}", specs[before.position()].id))
+        .map(|before| format!("{:?}", run.spec(*before).id))
         .collect();
     names.join(", ")
 }

@@ -1,8 +1,11 @@
 //! What holds after every decision. Checked in production too: a decision that breaks a rule is not
 //! committed.
 
+mod items;
+
 use std::collections::BTreeSet;
 
+use crate::id::StepIndex;
 use crate::run::{Run, RunStatus};
 use crate::step::{Step, StepStatus};
 
@@ -16,43 +19,62 @@ pub struct Breach {
     pub step: Option<usize>,
 }
 
-/// Checks one run.
+/// Checks one run, all of it.
 ///
 /// # Errors
 /// The first rule that it breaks.
 pub fn check(run: &Run) -> Result<(), Breach> {
-    for (position, step) in run.steps.iter().enumerate() {
-        let limit = run.header.specs()[position].retry.attempts_max;
-        check_step(step, limit).map_err(|rule| Breach { rule, step: Some(position) })?;
+    for (index, step) in run.indexed() {
+        check_step(run, index, step)?;
     }
-    check_run(run).map_err(|rule| Breach { rule, step: None })
+    no_lease_is_shared(run.steps.iter())?;
+    items::are_counted(run)?;
+    check_run(run)
 }
 
-/// Checks one run against the state it came from.
+/// Checks one run against the state it came from. What did not change was checked when it did.
 ///
 /// # Errors
 /// The first rule that the change breaks.
 pub fn check_change(before: &Run, after: &Run) -> Result<(), Breach> {
-    check(after)?;
     if before.status.is_terminal() && before.status != after.status {
-        return Err(Breach { rule: "a run that has ended never changes", step: None });
+        return Err(of_run("a run that has ended never changes"));
     }
-    for (position, (old, new)) in before.steps.iter().zip(&after.steps).enumerate() {
-        let rule = if old.status.is_terminal() && old.status != new.status {
-            "a step that has ended never changes"
-        } else if new.attempt < old.attempt {
-            "attempts are never counted back"
-        } else if before.cancel.is_some() && new.attempt > old.attempt {
-            "a run that is being stopped starts no attempt"
-        } else {
-            continue;
-        };
-        return Err(Breach { rule, step: Some(position) });
+    for (position, old, new) in after.steps.changed_since(&before.steps) {
+        if let Some(old) = old {
+            check_step_change(before, old, new)
+                .map_err(|rule| Breach { rule, step: Some(position) })?;
+        }
+        check_step(after, StepIndex::at(position), new)?;
+    }
+    no_lease_is_shared(after.steps.changed_since(&before.steps).map(|(_, _, step)| step))?;
+    check_run(after)
+}
+
+fn of_run(rule: &'static str) -> Breach {
+    Breach { rule, step: None }
+}
+
+fn check_step_change(before: &Run, old: &Step, new: &Step) -> Result<(), &'static str> {
+    if old.status.is_terminal() && old.status != new.status {
+        return Err("a step that has ended never changes");
+    }
+    if new.attempt < old.attempt {
+        return Err("attempts are never counted back");
+    }
+    if before.cancel.is_some() && new.attempt > old.attempt {
+        return Err("a run that is being stopped starts no attempt");
     }
     Ok(())
 }
 
-fn check_step(step: &Step, attempts_max: u32) -> Result<(), &'static str> {
+fn check_step(run: &Run, index: StepIndex, step: &Step) -> Result<(), Breach> {
+    let at = |rule| Breach { rule, step: Some(index.position()) };
+    check_attempts(step, run.spec(index).retry.attempts_max).map_err(at)?;
+    items::are_where_they_belong(run, index, step).map_err(at)
+}
+
+fn check_attempts(step: &Step, attempts_max: u32) -> Result<(), &'static str> {
     let leased =
         matches!(step.status, StepStatus::Dispatched | StepStatus::Acked | StepStatus::Polling);
     if step.lease.is_some() && !leased {
@@ -79,23 +101,29 @@ fn check_step(step: &Step, attempts_max: u32) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn check_run(run: &Run) -> Result<(), &'static str> {
-    let open = run.steps.iter().any(|step| !step.status.is_terminal());
-    if run.status.is_terminal() && open {
-        return Err("a run ends only when all its steps have");
-    }
-    if !run.status.is_terminal() && run.status != RunStatus::Created && !open {
-        return Err("a run whose steps have all ended has ended");
-    }
-    if run.status.is_terminal() != run.ended_at.is_some() {
-        return Err("a run has an end exactly when it has ended");
-    }
-    if (run.status == RunStatus::RetryWait) != run.retry_at.is_some() {
-        return Err("a run waits for its next attempt exactly when it has a time for it");
-    }
-    let leases: Vec<_> = run.steps.iter().filter_map(|step| step.lease.map(|l| l.id)).collect();
-    if leases.iter().collect::<BTreeSet<_>>().len() != leases.len() {
-        return Err("no two steps share a lease");
+fn no_lease_is_shared<'s>(steps: impl Iterator<Item = &'s Step>) -> Result<(), Breach> {
+    let mut seen = BTreeSet::new();
+    let mut leases = steps.filter_map(|step| step.lease);
+    if leases.any(|lease| !seen.insert(lease.id)) {
+        return Err(of_run("no two steps share a lease"));
     }
     Ok(())
+}
+
+/// Items need not be asked whether they have ended: their step, which ends after them, is.
+fn check_run(run: &Run) -> Result<(), Breach> {
+    let open = run.own_steps().any(|(_, step)| !step.status.is_terminal());
+    if run.status.is_terminal() && open {
+        return Err(of_run("a run ends only when all its steps have"));
+    }
+    if !run.status.is_terminal() && run.status != RunStatus::Created && !open {
+        return Err(of_run("a run whose steps have all ended has ended"));
+    }
+    if run.status.is_terminal() != run.ended_at.is_some() {
+        return Err(of_run("a run has an end exactly when it has ended"));
+    }
+    if (run.status == RunStatus::RetryWait) != run.retry_at.is_some() {
+        return Err(of_run("a run waits for its next attempt exactly when it has a time for it"));
+    }
+    items::agree_with_their_steps(run)
 }

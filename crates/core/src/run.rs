@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::definition::{CancelMode, Part, StepSpec, Workflow};
+use crate::expansion::Expansion;
 use crate::id::{RunId, StepIndex, Tenant};
 use crate::lane::Lane;
 use crate::step::{SkipReason, Step, StepError, StepStatus};
+use crate::steps::Steps;
 use crate::time::Timestamp;
 
 /// Where a run stands.
@@ -188,8 +190,11 @@ pub struct Run {
     pub cancel: Option<CancelMode>,
     /// the gates that are open
     pub gates_open: BTreeSet<String>,
-    /// one for each step of its part, in the same order
-    pub steps: Vec<Step>,
+    /// one for each step of its part, in the same order, and behind them the items of those that
+    /// were expanded
+    pub steps: Steps,
+    /// the steps that were expanded, in the order in which it happened
+    pub expansions: Vec<Expansion>,
     /// variables that results have set
     pub outputs: Arc<Map<String, Value>>,
     /// when the next attempt of the whole run begins
@@ -208,7 +213,7 @@ impl Run {
     /// A run before its first decision.
     #[must_use]
     pub fn new(header: Arc<Header>) -> Self {
-        let steps = vec![Step::new(); header.specs().len()];
+        let steps = Steps::waiting(header.specs().len());
         let created_at = header.created_at;
         Self {
             header,
@@ -219,6 +224,7 @@ impl Run {
             cancel: None,
             gates_open: BTreeSet::new(),
             steps,
+            expansions: Vec::new(),
             outputs: Arc::default(),
             retry_at: None,
             error: None,
@@ -237,7 +243,7 @@ impl Run {
     /// When something must happen even if nobody calls: the earliest of its steps' moments and its own.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
-        self.steps.iter().filter_map(|step| step.wake_at).chain(self.retry_at).min()
+        self.steps.wake_at().into_iter().chain(self.retry_at).min()
     }
 
     /// The steps that must let `step` pass before it may start.
@@ -253,7 +259,7 @@ impl Run {
                 step.status == StepStatus::Succeeded || step.skip == Some(SkipReason::Operator);
             settled && step.attempt == 0
         };
-        let direct = &self.header.spec(step).after;
+        let direct = &self.spec(step).after;
         if !direct.iter().any(settled_early) {
             return Cow::Borrowed(direct);
         }
@@ -261,30 +267,33 @@ impl Run {
         let mut to_visit = direct.clone();
         while let Some(before) = to_visit.pop() {
             if found.insert(before) && settled_early(&before) {
-                to_visit.extend(&self.header.spec(before).after);
+                to_visit.extend(&self.spec(before).after);
             }
         }
         Cow::Owned(found.into_iter().collect())
     }
 
-    /// Indices of its steps with the steps.
+    /// Indices of its steps with the steps, items included.
     pub fn indexed(&self) -> impl Iterator<Item = (StepIndex, &Step)> {
         self.steps.iter().enumerate().map(|(position, step)| (StepIndex::at(position), step))
     }
 
     /// The step that people would call the current one: the first under way, else the first that
-    /// has not ended, else the last that has.
+    /// has not ended, else the last that has. Never an item: its step speaks for it.
     #[must_use]
     pub fn current_step(&self) -> Option<StepIndex> {
         let rank = |step: &Step| match step.status {
-            StepStatus::Dispatched | StepStatus::Acked | StepStatus::Polling => 0,
+            StepStatus::Dispatched
+            | StepStatus::Acked
+            | StepStatus::Polling
+            | StepStatus::Expanded => 0,
             StepStatus::Ready | StepStatus::RetryWait => 1,
             StepStatus::Waiting => 2,
             StepStatus::Failed | StepStatus::TimedOut => 3,
             StepStatus::Succeeded => 4,
             StepStatus::Cancelled | StepStatus::Skipped => 5,
         };
-        self.indexed()
+        self.own_steps()
             .min_by_key(|(index, step)| {
                 let rank = rank(step);
                 // Among steps that succeeded the last one is the current one, else the first.
@@ -295,21 +304,10 @@ impl Run {
 }
 
 impl Header {
-    /// The definitions of its steps.
+    /// The definitions of its own steps. What a step or an item of a run follows, the run knows: see
+    /// [`Run::spec`].
     #[must_use]
     pub fn specs(&self) -> &[StepSpec] {
         self.workflow.specs(&self.part)
-    }
-
-    /// The definition of one step.
-    #[must_use]
-    pub fn spec(&self, step: StepIndex) -> &StepSpec {
-        &self.specs()[step.position()]
-    }
-
-    /// The step with this id.
-    #[must_use]
-    pub fn step_named(&self, id: &str) -> Option<StepIndex> {
-        self.specs().iter().position(|spec| spec.id == id).map(StepIndex::at)
     }
 }

@@ -18,6 +18,8 @@ pub enum StepStatus {
     Waiting,
     /// it could be dispatched, but the run is paused
     Ready,
+    /// it is done once for each item of a list; the items are steps of their own
+    Expanded,
     /// an attempt is with the bus or a worker
     Dispatched,
     /// a worker has taken the attempt
@@ -40,9 +42,10 @@ pub enum StepStatus {
 
 impl StepStatus {
     /// Every status, in the order of a step's life.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Waiting,
         Self::Ready,
+        Self::Expanded,
         Self::Dispatched,
         Self::Acked,
         Self::Polling,
@@ -63,6 +66,7 @@ impl StepStatus {
             }
             Self::Waiting
             | Self::Ready
+            | Self::Expanded
             | Self::Dispatched
             | Self::Acked
             | Self::Polling
@@ -76,6 +80,7 @@ impl StepStatus {
         match self {
             Self::Waiting => "waiting",
             Self::Ready => "ready",
+            Self::Expanded => "expanded",
             Self::Dispatched => "dispatched",
             Self::Acked => "acked",
             Self::Polling => "polling",
@@ -106,7 +111,8 @@ pub struct Step {
     pub tries: u32,
     /// the right to report on it; only while an attempt is under way
     pub lease: Option<Lease>,
-    /// what the worker is given, frozen at the first dispatch; `None`: the run's input
+    /// what the worker is given, frozen at the first dispatch; `None`: the run's input. Of a
+    /// step that was expanded: the list of its items
     pub params: Option<Arc<Value>>,
     /// the kind of work after its placeholders were filled in; `None`: as defined
     pub kind: Option<Arc<str>>,
@@ -114,7 +120,7 @@ pub struct Step {
     pub poll: Option<PollState>,
     /// when something must happen even if nobody calls
     pub wake_at: Option<Timestamp>,
-    /// what the worker returned
+    /// what the worker returned; of a step that was expanded see [`crate::run::Run::result`]
     pub result: Option<Arc<Value>>,
     /// why the newest attempt, or the step, did not succeed
     pub error: Option<Arc<StepError>>,
@@ -185,6 +191,10 @@ pub enum SkipReason {
     Dependency,
     /// a person said so; what comes after it goes on
     Operator,
+    /// its own condition did not hold; what comes after it goes on
+    Condition,
+    /// it is an item, and another item of its step failed
+    OtherItem,
 }
 
 /// Why an attempt or a step did not succeed. Short, and free of personal data.
@@ -258,6 +268,17 @@ impl Step {
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.status == StepStatus::RetryWait && self.wake_at.is_none()
+    }
+}
+
+impl SkipReason {
+    /// The step was passed over on purpose, so what comes after it goes on.
+    #[must_use]
+    pub fn lets_pass(self) -> bool {
+        match self {
+            Self::Operator | Self::Condition => true,
+            Self::Dependency | Self::OtherItem => false,
+        }
     }
 }
 

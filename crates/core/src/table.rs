@@ -29,23 +29,30 @@ const fn run(from: RunStatus, entry: &'static str, to: RunStatus) -> Arrow<RunSt
 /// Every arrow of a step.
 pub const STEP_ARROWS: &[Arrow<StepStatus>] = {
     use StepStatus::{
-        Acked, Cancelled, Dispatched, Failed, Polling, Ready, RetryWait, Skipped, Succeeded,
-        TimedOut, Waiting,
+        Acked, Cancelled, Dispatched, Expanded, Failed, Polling, Ready, RetryWait, Skipped,
+        Succeeded, TimedOut, Waiting,
     };
     &[
         step(Waiting, "step_carried", Succeeded),
         step(Waiting, "step_readied", Ready),
+        step(Waiting, "step_expanded", Expanded),
         step(Waiting, "step_dispatched", Dispatched),
         step(Waiting, "step_failed", Failed),
         step(Waiting, "step_skipped", Skipped),
         step(Waiting, "step_cancelled", Cancelled),
         step(Waiting, "step_succeeded", Succeeded),
+        step(Ready, "step_expanded", Expanded),
         step(Ready, "step_dispatched", Dispatched),
         step(Ready, "step_failed", Failed),
         step(Ready, "step_operated", RetryWait),
         step(Ready, "step_skipped", Skipped),
         step(Ready, "step_cancelled", Cancelled),
         step(Ready, "step_succeeded", Succeeded),
+        step(Expanded, "step_gathered", Succeeded),
+        step(Expanded, "step_succeeded", Succeeded),
+        step(Expanded, "step_failed", Failed),
+        step(Expanded, "step_cancelled", Cancelled),
+        step(Expanded, "step_skipped", Skipped),
         step(Dispatched, "step_acked", Acked),
         step(Dispatched, "step_polling", Polling),
         step(Dispatched, "attempt_failed", RetryWait),

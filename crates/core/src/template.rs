@@ -1,7 +1,8 @@
 //! Templates: `{{name}}` inside the string values of JSON.
 //!
 //! A template is read once, from left to right. What is put in is data and stays data: a value that
-//! itself contains `{{` is never looked at again. There are no expressions, loops or conditions.
+//! itself contains `{{` is never looked at again. There are no expressions, loops or conditions here;
+//! for those of a step see [`crate::condition`].
 
 mod error;
 mod lookup;
@@ -13,8 +14,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 pub use self::error::{TemplateError, TemplateFault};
-pub use self::lookup::{Scope, is_known, output};
+pub use self::lookup::{Scope, is_known, output, output_of_items};
 pub use self::near::near;
+pub(crate) use self::scan::Placeholder;
 use self::scan::{Segment, Segments};
 
 /// The most that one resolved value may hold, in bytes of text: 256 KiB.
@@ -59,6 +61,22 @@ pub fn resolve(value: &Value, scope: &Scope<'_>) -> Result<Value, TemplateError>
 /// As [`resolve`].
 pub fn resolve_text(text: &str, scope: &Scope<'_>) -> Result<String, TemplateError> {
     Rendering::new(scope).text(text)
+}
+
+/// The name in a text that is exactly one placeholder; `None` for any other text.
+#[must_use]
+pub fn sole_name(text: &str) -> Option<&str> {
+    let placeholder = Placeholder::at_start_of(text.trim())?.ok()?;
+    placeholder.rest.is_empty().then_some(placeholder.name)
+}
+
+/// The value of a name, however large: it is handed out as it is, and put into nothing.
+///
+/// # Errors
+///
+/// If nothing has that name, or several things have it.
+pub fn value_of<'v>(name: &str, scope: &Scope<'v>) -> Result<&'v Value, TemplateError> {
+    Ok(scope.find(name)?)
 }
 
 fn collect(value: &Value, names: &mut BTreeSet<String>) -> Result<(), TemplateError> {

@@ -7,6 +7,7 @@
 
 pub mod commands;
 pub mod fields;
+pub mod items;
 pub mod moment;
 mod name;
 pub mod notice;

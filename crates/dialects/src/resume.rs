@@ -1,6 +1,10 @@
 //! A new run for one that has ended: what was done stays done, the rest is done now.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde_json::Value;
+use stepwell_core::command::Carried;
 use stepwell_core::id::{RunId, StepIndex};
 use stepwell_core::run::{Header, Run};
 use stepwell_core::step::StepStatus;
@@ -16,7 +20,7 @@ pub fn resume(
     id: RunId,
     actor: impl Into<String>,
     now: Timestamp,
-) -> (Header, Vec<(StepIndex, Value)>) {
+) -> (Header, Vec<Carried>) {
     let mut header = Header {
         id,
         resumes: Some(run.id()),
@@ -30,9 +34,30 @@ pub fn resume(
     (header, carried(run))
 }
 
-fn carried(run: &Run) -> Vec<(StepIndex, Value)> {
-    run.indexed()
-        .filter(|(_, step)| step.status == StepStatus::Succeeded)
-        .map(|(index, step)| (index, step.result.as_deref().cloned().unwrap_or(Value::Null)))
+/// Steps that succeeded are taken over whole; of a step that did not, the items that did.
+fn carried(run: &Run) -> Vec<Carried> {
+    run.own_steps()
+        .filter_map(|(index, _)| whole(run, index).or_else(|| in_part(run, index)))
         .collect()
+}
+
+fn whole(run: &Run, step: StepIndex) -> Option<Carried> {
+    let succeeded = run.steps[step.position()].status == StepStatus::Succeeded;
+    let result = || run.result(step).map_or(Value::Null, Cow::into_owned);
+    succeeded.then(|| Carried::Step { step, result: result() })
+}
+
+fn in_part(run: &Run, step: StepIndex) -> Option<Carried> {
+    let items = run.steps[step.position()].params.clone()?;
+    let results: Vec<Option<Arc<Value>>> = run
+        .expansion(step)?
+        .items()
+        .map(|item| {
+            let item = &run.steps[item.position()];
+            let result = || item.result.clone().unwrap_or_default();
+            (item.status == StepStatus::Succeeded).then(result)
+        })
+        .collect();
+    // Without a finished item there is nothing to keep the list for.
+    results.iter().any(Option::is_some).then_some(Carried::Items { step, items, results })
 }

@@ -5,7 +5,7 @@
 //! and because nobody is answered before the group is committed; if the group before fails, this one
 //! is dissolved and its commands are decided again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub(crate) struct Write {
     /// messages to the outside were stored with it
     pub(crate) has_messages: bool,
     new: Option<NewRun>,
-    changed: Vec<StepIndex>,
+    changed: BTreeSet<StepIndex>,
     outbox: Vec<NewMessage>,
     dead_letter: Option<NewDeadLetter>,
     expires_at: Option<Timestamp>,
@@ -271,7 +271,7 @@ impl Staged {
         }
         let step = match step {
             StepRef::Id(id) => id.clone(),
-            StepRef::Index(index) => run.header.spec(*index).id.clone(),
+            StepRef::Index(index) => run.step_id(*index).into_owned(),
         };
         self.audits.push(StaleReport {
             run: run.id(),
@@ -312,7 +312,7 @@ impl Write {
             children: Vec::new(),
             has_messages: false,
             new,
-            changed: Vec::new(),
+            changed: BTreeSet::new(),
             outbox: Vec::new(),
             dead_letter: None,
             expires_at: None,
@@ -342,7 +342,7 @@ impl Write {
             None => Item::Advance(Box::new(Advance {
                 run: Arc::clone(&self.run),
                 from_version: self.from_version,
-                changed: std::mem::take(&mut self.changed),
+                changed: std::mem::take(&mut self.changed).into_iter().collect(),
                 records: self.records.clone(),
                 children: self.children.iter_mut().map(Write::child).collect(),
                 outbox: std::mem::take(&mut self.outbox),
@@ -427,11 +427,7 @@ fn broken(run: &Run, what: &str) -> Plan {
 /// Adds a decision to what the group writes for its run.
 fn extend(write: &mut Write, decision: Decision, now: Timestamp, settings: &Settings) {
     let run = Arc::new(decision.run);
-    for step in decision.entries.iter().filter_map(Entry::step) {
-        if !write.changed.contains(&step) {
-            write.changed.push(step);
-        }
-    }
+    write.changed.extend(decision.entries.iter().filter_map(Entry::step));
     for effect in &decision.effects {
         match effect {
             Effect::StartRun(header) => {
@@ -469,7 +465,7 @@ fn end(write: &mut Write, run: &Run, status: RunStatus, now: Timestamp, settings
         write.dead_letter =
             Some(NewDeadLetter {
                 reason: "run_failed".to_owned(),
-                step: failed.map(|position| run.header.specs()[position].id.clone()),
+                step: failed.map(|position| run.step_id(StepIndex::at(position)).into_owned()),
                 error: run.error.as_deref().cloned().unwrap_or_else(|| {
                     stepwell_core::step::StepError::new("failed", "the run failed")
                 }),

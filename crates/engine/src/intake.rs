@@ -5,9 +5,8 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-use stepwell_core::command::Command;
-use stepwell_core::id::{RunId, StepIndex};
+use stepwell_core::command::{Carried, Command};
+use stepwell_core::id::RunId;
 use stepwell_core::run::{Header, Run};
 use stepwell_core::time::Timestamp;
 use stepwell_store::{Input, Key};
@@ -67,8 +66,8 @@ impl Ask {
 pub struct Start {
     /// the run
     pub header: Arc<Header>,
-    /// steps that an earlier run has finished
-    pub carried: Vec<(StepIndex, Value)>,
+    /// what an earlier run has finished
+    pub carried: Vec<Carried>,
     /// the key that must be new
     pub key: Option<Key>,
     /// open runs the tenant may have, this one included

@@ -156,8 +156,5 @@ impl Metrics {
 }
 
 fn labels(run: &Run, step: stepwell_core::id::StepIndex) -> StepLabels {
-    StepLabels {
-        workflow: run.header.workflow.name.clone(),
-        step: run.header.spec(step).id.clone(),
-    }
+    StepLabels { workflow: run.header.workflow.name.clone(), step: run.spec(step).id.clone() }
 }

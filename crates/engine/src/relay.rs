@@ -68,7 +68,7 @@ impl Shared {
             }
             for (run, _, directive) in write.directives() {
                 if let Some(window) = self.bus.window() {
-                    let pool = &run.header.spec(directive.step).pool;
+                    let pool = &run.spec(directive.step).pool;
                     window.refill_from_start(Arc::from(pool.as_str()));
                 }
             }
@@ -112,7 +112,7 @@ impl Shared {
 
 /// A directive as the embedded bus carries it: only the lease, because the state is in the store.
 pub(crate) fn message(run: &Run, directive: Directive) -> Message {
-    let spec = run.header.spec(directive.step);
+    let spec = run.spec(directive.step);
     let lane = run.header.routing.as_ref().map_or(0, |routing| routing.lane.number());
     parts(message_id(run, directive), &spec.pool, lane, run.header.priority, directive.lease)
 }

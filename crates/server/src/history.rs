@@ -26,7 +26,7 @@ pub(crate) fn entry(run: &Run, entry: &Entry) -> Map<String, Value> {
     let Ok(Value::Object(mut fields)) = serde_json::to_value(entry) else { return Map::new() };
     if let Some(step) = entry.step() {
         fields.remove("step");
-        fields.insert("step_id".to_owned(), run.header.spec(step).id.as_str().into());
+        fields.insert("step_id".to_owned(), run.step_id(step).into());
     }
     for key in ["expires_at", "next_at", "wake_at", "retry_at"] {
         if let Some(moment) = fields.get_mut(key)

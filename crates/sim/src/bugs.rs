@@ -180,7 +180,7 @@ impl Bug {
                 changed.status = RunStatus::Failed;
             }
             Self::CountStaleResult if !run.status.is_terminal() => {
-                let step = run.header.step_named(&report.step)?;
+                let step = run.step_named(&report.step)?;
                 if run.steps[step.position()].status.is_terminal() {
                     return None;
                 }

@@ -104,7 +104,7 @@ impl SimBus {
                         poll: directive.poll,
                     },
                     address: Address {
-                        pool: advance.run.header.spec(index).pool.as_str().into(),
+                        pool: advance.run.spec(index).pool.as_str().into(),
                         lane: Lane::new(0).expect("there is a lane 0"),
                     },
                     order: Order { priority: advance.run.header.priority, key: run },

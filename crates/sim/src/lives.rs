@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, json};
-use stepwell_core::command::{Act, Command, Fence, Operation, StepRef};
+use stepwell_core::command::{Act, Carried, Command, Fence, Operation, StepRef};
 use stepwell_core::decide::{At, decide};
 use stepwell_core::definition::{CancelMode, Part, Workflow};
 use stepwell_core::duration::Interval;
@@ -180,8 +180,17 @@ impl Alone {
 
     fn start(&mut self) -> Command {
         let carries = self.chance.permille(300);
-        let carried = carries.then(|| (StepIndex::at(0), json!({ "id": "carried" })));
-        Command::Start { carried: carried.into_iter().collect() }
+        let step = StepIndex::at(self.chance.index(self.run.header.specs().len()));
+        let result = json!({ "id": "carried" });
+        // An earlier run has items only of a step that its condition let pass.
+        let whole = self.chance.permille(500) || self.run.spec(step).when.is_some();
+        let carried = if whole {
+            Carried::Step { step, result }
+        } else {
+            let results = vec![Some(Arc::new(result)), None, None];
+            Carried::Items { step, items: Arc::new(json!(["a", "b", "c"])), results }
+        };
+        Command::Start { carried: carries.then_some(carried).into_iter().collect() }
     }
 
     fn report(&mut self, step: StepIndex) -> Command {
@@ -255,7 +264,7 @@ fn header(chance: &mut Chance, workflow: Arc<Workflow>) -> Header {
         part,
         parent: None,
         resumes: None,
-        input: Map::new(),
+        input: Map::from_iter([("document".to_owned(), json!("d-1"))]),
         special: Map::new(),
         context: Map::new(),
         routing: None,

@@ -1,5 +1,6 @@
-//! Workflows of every kind, drawn from a seed: sequences, graphs, gates, polls, retries of the whole
-//! run, compensations, both ways to fail and both ways to be canceled.
+//! Workflows of every kind, drawn from a seed: sequences, graphs, gates, conditions, steps for each
+//! item of a list, polls, retries of the whole run, compensations, both ways to fail and both ways to
+//! be canceled.
 
 use std::fmt::Write as _;
 
@@ -10,6 +11,15 @@ pub const POOLS: [&str; 2] = ["alpha", "beta"];
 
 /// The gates that a workflow may have.
 pub const GATES: [&str; 2] = ["morning", "evening"];
+
+/// Each is judged a second time by the model, which knows no others.
+const CONDITIONS: [&str; 5] = [
+    "{{document}} == 'd-1'",
+    "{{ticket}} != null",
+    "{{ticket}} == null",
+    "{{absent}}",
+    "{{document}} > 3",
+];
 
 /// Draws the document of workflow `number`; another `edition` differs in its times and its length.
 #[must_use]
@@ -68,6 +78,12 @@ impl Step {
             let after = if other == 0 { "s0".to_owned() } else { format!("s0, s{other}") };
             put(&mut fields, format_args!(", after: [{after}]"));
         }
+        if shape.permille(100) {
+            put(&mut fields, format_args!(", when: \"{}\"", shape.one_of(&CONDITIONS)));
+        }
+        if shape.permille(200) {
+            put(&mut fields, format_args!(", {}", items(shape, detail)));
+        }
         if shape.permille(150) {
             put(&mut fields, format_args!(", gate: {}", shape.one_of(&GATES)));
         }
@@ -92,6 +108,18 @@ impl Step {
         }
         fields
     }
+}
+
+/// A list that is there, or one that may not be, or not be one, or be longer than it may.
+fn items(shape: &mut Chance, detail: &mut Chance) -> String {
+    let list = match shape.below(8) {
+        0 => "\"{{ticket}}\"".to_owned(),
+        1 => "\"{{ticket}}\", max_items: 2".to_owned(),
+        2 => "\"{{document}}\"".to_owned(),
+        _ => format!("[{}]", ["a", "b", "c", "d"][..detail.index(5)].join(", ")),
+    };
+    let max_parallel = if shape.permille(500) { detail.between(1, 3) } else { 10 };
+    format!("for_each: {list}, max_parallel: {max_parallel}")
 }
 
 fn retry(chance: &mut Chance) -> String {

@@ -324,7 +324,7 @@ impl RunSummary {
             status: run.status,
             paused: run.paused,
             attempt: run.attempt,
-            current_step: run.current_step().map(|step| header.spec(step).id.clone()),
+            current_step: run.current_step().map(|step| run.spec(step).id.clone()),
             correlation_id: header.correlation_id.clone(),
             error: run.error.as_deref().cloned(),
             created_at: header.created_at,

@@ -5,6 +5,7 @@
 //! query looks at stays a column. A step to which nothing has happened yet has no row at all.
 
 mod group;
+mod items;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,8 @@ use stepwell_core::time::Timestamp;
 
 use crate::error::StoreError;
 use crate::model::{Record, StoredHeader, StoredRun};
+
+use items::ItemsPlace;
 
 pub(crate) use group::{AdvanceRows, CreateRows, GroupRows, ItemRows};
 
@@ -109,7 +112,7 @@ pub(crate) struct RecordRow {
 }
 
 /// What few steps have, kept out of the columns.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 struct StepDetail {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<PollState>,
@@ -117,6 +120,8 @@ struct StepDetail {
     skip: Option<SkipReason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     compensation: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    items: Option<ItemsPlace>,
 }
 
 impl HeaderRow {
@@ -143,7 +148,9 @@ impl HeaderRow {
             traceparent: header.traceparent.clone(),
             actor: header.actor.clone(),
             created_at: header.created_at,
-            step_count: u16::try_from(run.steps.len()).expect("a workflow has at most 1,000 steps"),
+            // Items are not counted here: their step's own row says how many it has.
+            step_count: u16::try_from(header.specs().len())
+                .expect("a workflow has at most 1,000 steps"),
         }
     }
 
@@ -178,7 +185,7 @@ impl StateRow {
             cancel: run.cancel,
             gates_open: (!run.gates_open.is_empty()).then(|| text(&run.gates_open)),
             outputs: map_text(&run.outputs),
-            current_step: run.current_step().map(|step| run.header.spec(step).id.clone()),
+            current_step: run.current_step().map(|step| run.spec(step).id.clone()),
             error: run.error.clone(),
             retry_at: run.retry_at,
             wake_at: run.wake_at(),
@@ -201,8 +208,12 @@ impl StepRow {
 
     pub(crate) fn encode(run: &Run, index: StepIndex) -> Self {
         let step = &run.steps[index.position()];
-        let detail =
-            StepDetail { poll: step.poll, skip: step.skip, compensation: step.compensation };
+        let detail = StepDetail {
+            poll: step.poll,
+            skip: step.skip,
+            compensation: step.compensation,
+            items: ItemsPlace::of(run, index),
+        };
         Self {
             position: index.0,
             status: step.status,
@@ -221,12 +232,13 @@ impl StepRow {
         }
     }
 
-    fn decode(self) -> Result<Step, StoreError> {
+    /// The step, and where its items stand if it has any.
+    fn decode(self) -> Result<(Step, Option<ItemsPlace>), StoreError> {
         let detail = match &self.detail {
             Some(json) => value("step.detail", json)?,
-            None => StepDetail { poll: None, skip: None, compensation: None },
+            None => StepDetail::default(),
         };
-        Ok(Step {
+        let step = Step {
             status: self.status,
             attempt: self.attempt,
             tries: self.tries,
@@ -241,7 +253,8 @@ impl StepRow {
             compensation: detail.compensation,
             dispatched_at: self.dispatched_at,
             ended_at: self.ended_at,
-        })
+        };
+        Ok((step, detail.items))
     }
 }
 
@@ -252,7 +265,7 @@ impl QueueRow {
         let step = &run.steps[index.position()];
         match step.lease?.stage {
             LeaseStage::Recorded => Some(Self {
-                pool: run.header.spec(index).pool.clone(),
+                pool: run.spec(index).pool.clone(),
                 rank: 10_u8.saturating_sub(run.header.priority),
                 lane: run.header.routing.as_ref().map_or(0, |routing| routing.lane.number()),
                 poll_count: step.poll.map_or(0, |poll| poll.count),
@@ -275,7 +288,8 @@ impl RecordRow {
 
 impl StepDetail {
     fn is_empty(&self) -> bool {
-        self.poll.is_none() && self.skip.is_none() && self.compensation.is_none()
+        let Self { poll, skip, compensation, items } = self;
+        poll.is_none() && skip.is_none() && compensation.is_none() && items.is_none()
     }
 }
 
@@ -285,14 +299,7 @@ pub(crate) fn decode(
     state: StateRow,
     rows: Vec<StepRow>,
 ) -> Result<StoredRun, StoreError> {
-    let mut steps = vec![Step::new(); usize::from(header.step_count)];
-    for row in rows {
-        let position = usize::from(row.position);
-        let slot = steps.get_mut(position).ok_or_else(|| {
-            StoreError::broken(format!("run {} has no step at position {position}", header.id))
-        })?;
-        *slot = row.decode()?;
-    }
+    let (steps, expansions) = items::place(&header, rows)?;
     let gates_open: BTreeSet<String> = match &state.gates_open {
         Some(json) => value("run.gates_open", json)?,
         None => BTreeSet::new(),
@@ -309,6 +316,7 @@ pub(crate) fn decode(
         cancel: state.cancel,
         gates_open,
         steps,
+        expansions,
         outputs: map_value("run.outputs", state.outputs.as_deref())?,
         retry_at: state.retry_at,
         error: state.error.map(Arc::unwrap_or_clone),

@@ -31,24 +31,40 @@ impl Draft<'_, '_> {
 
     fn start_what_may(&mut self) -> bool {
         let mut again = false;
-        for step in self.steps() {
-            if self.step(step).status != StepStatus::Waiting {
-                continue;
-            }
+        for step in self.own_steps() {
+            let goes_on = match self.step(step).status {
+                StepStatus::Waiting => Self::dispatch,
+                StepStatus::Expanded => Self::go_on_with_items,
+                StepStatus::Ready
+                | StepStatus::Dispatched
+                | StepStatus::Acked
+                | StepStatus::Polling
+                | StepStatus::RetryWait
+                | StepStatus::Succeeded
+                | StepStatus::Failed
+                | StepStatus::TimedOut
+                | StepStatus::Cancelled
+                | StepStatus::Skipped => continue,
+            };
             match self.readiness(step) {
-                Readiness::NotYet => {}
-                Readiness::Never => {
-                    self.push(Entry::StepSkipped { step, reason: SkipReason::Dependency });
-                    again = true;
-                }
+                Readiness::NotYet => self.end_with_items(step),
+                Readiness::Never => self.skip(step),
                 // A run that is being stopped has no waiting steps left.
-                Readiness::Startable => {
-                    self.dispatch(step);
-                    again |= self.step(step).status.is_terminal();
-                }
+                Readiness::Startable => goes_on(self, step),
             }
+            again |= self.step(step).status.is_terminal();
         }
         again
+    }
+
+    /// Something that the step needs will never happen. It may have items all the same, taken over
+    /// from an earlier run.
+    fn skip(&mut self, step: StepIndex) {
+        let reason = SkipReason::Dependency;
+        for item in self.open_items(step) {
+            self.push(Entry::StepSkipped { step: item, reason });
+        }
+        self.push(Entry::StepSkipped { step, reason });
     }
 
     fn readiness(&self, step: StepIndex) -> Readiness {
@@ -69,7 +85,9 @@ impl Draft<'_, '_> {
         let step = self.step(before);
         match step.status {
             StepStatus::Succeeded => Readiness::Startable,
-            StepStatus::Skipped if step.skip == Some(SkipReason::Operator) => Readiness::Startable,
+            StepStatus::Skipped if step.skip.is_some_and(SkipReason::lets_pass) => {
+                Readiness::Startable
+            }
             StepStatus::Failed | StepStatus::TimedOut if self.spec(before).continue_on_failure => {
                 Readiness::Startable
             }
@@ -79,6 +97,7 @@ impl Draft<'_, '_> {
             | StepStatus::Cancelled => Readiness::Never,
             StepStatus::Waiting
             | StepStatus::Ready
+            | StepStatus::Expanded
             | StepStatus::Dispatched
             | StepStatus::Acked
             | StepStatus::Polling
@@ -86,8 +105,9 @@ impl Draft<'_, '_> {
         }
     }
 
+    /// Items need not be asked: their step ends after them.
     fn end_or_rest(&mut self) {
-        if self.run.steps.iter().all(|step| step.status.is_terminal()) {
+        if self.run.own_steps().all(|(_, step)| step.status.is_terminal()) {
             self.end();
         } else {
             self.rest_until_retry();
@@ -107,7 +127,7 @@ impl Draft<'_, '_> {
     /// The first step whose failure is the run's failure.
     fn failed_step(&self) -> Option<(StepIndex, StepError)> {
         self.run
-            .indexed()
+            .own_steps()
             .filter(|(index, step)| {
                 let failed = matches!(step.status, StepStatus::Failed | StepStatus::TimedOut);
                 failed && !self.spec(*index).continue_on_failure
@@ -122,16 +142,35 @@ impl Draft<'_, '_> {
     /// When only held steps, and what waits behind them, are left, the attempt of the whole run is
     /// over; the next one is set.
     fn rest_until_retry(&mut self) {
-        let idle = self.run.steps.iter().all(|step| {
-            step.status.is_terminal() || step.is_held() || step.status == StepStatus::Waiting
-        });
-        let held = self.run.steps.iter().find(|step| step.is_held());
-        let (true, Some(held), RunStatus::Running) = (idle, held, self.run.status) else { return };
+        if self.run.status != RunStatus::Running || !self.is_idle() {
+            return;
+        }
+        let Some(held) = self.run.steps.iter().find(|step| step.is_held()) else { return };
         let error = held.error.as_deref().cloned();
         let Some(policy) = &self.run.header.workflow.run_retry else { return };
         let delay = policy.delay_after(self.run.attempt, self.run.id(), u32::MAX);
         let retry_at = self.now.after(delay);
         let error = error.unwrap_or_else(|| StepError::new("failed", "a step failed"));
         self.push(Entry::RunRetryScheduled { retry_at, error });
+    }
+
+    /// Nothing is under way: what has not ended is held, or waits behind what is.
+    fn is_idle(&self) -> bool {
+        self.run.own_steps().all(|(index, step)| match step.status {
+            StepStatus::Expanded => {
+                self.run.expansion(index).is_none_or(|items| items.under_way == items.held)
+            }
+            StepStatus::RetryWait => step.is_held(),
+            StepStatus::Waiting
+            | StepStatus::Succeeded
+            | StepStatus::Failed
+            | StepStatus::TimedOut
+            | StepStatus::Cancelled
+            | StepStatus::Skipped => true,
+            StepStatus::Ready
+            | StepStatus::Dispatched
+            | StepStatus::Acked
+            | StepStatus::Polling => false,
+        })
     }
 }

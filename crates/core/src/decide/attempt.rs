@@ -12,7 +12,7 @@ use crate::entry::Entry;
 use crate::id::{LeaseId, RunId, StepIndex};
 use crate::run::{Header, Parent};
 use crate::step::{StepError, StepStatus};
-use crate::template::{self, Scope, TemplateError};
+use crate::template::{self, TemplateError};
 use crate::time::Timestamp;
 
 /// The longest rest a worker may ask for before another attempt.
@@ -57,6 +57,9 @@ impl Draft<'_, '_> {
             }
             return;
         }
+        if !self.is_to_be_dispatched(step) {
+            return;
+        }
         let (params, kind) = match self.resolve(step) {
             Ok(resolved) => resolved,
             Err(problem) => {
@@ -83,13 +86,14 @@ impl Draft<'_, '_> {
         if self.step(step).attempt > 0 {
             return Ok((None, None));
         }
-        let header = &self.run.header;
-        let spec = header.spec(step);
-        let scope =
-            Scope { special: &header.special, outputs: &self.run.outputs, input: &header.input };
-        let params = match &spec.params {
-            Some(params) => Some(Arc::new(template::resolve(params, &scope)?)),
-            None => None,
+        let spec = self.spec(step);
+        let special = self.run.special(step);
+        let scope = self.run.scope(&special);
+        let params = match (&spec.params, self.run.item(step)) {
+            (Some(params), _) => Some(Arc::new(template::resolve(params, &scope)?)),
+            // The run's input would not tell the worker which item it has before it.
+            (None, Some(item)) => Some(Arc::new(item.value.clone())),
+            (None, None) => None,
         };
         let kind = if spec.kind.contains("{{") {
             Some(Arc::from(template::resolve_text(&spec.kind, &scope)?))
@@ -176,14 +180,20 @@ impl Draft<'_, '_> {
     }
 
     /// Writes the end of a step that did not succeed, and what its workflow wants to follow.
-    fn fail(&mut self, step: StepIndex, entry: Entry) {
+    pub(super) fn fail(&mut self, step: StepIndex, entry: Entry) {
         self.push(entry);
-        self.compensate(step);
-        let header = &self.run.header;
-        let rest_is_lost = header.workflow.failure == FailureMode::CancelRest
-            && !header.spec(step).continue_on_failure;
-        if rest_is_lost {
-            self.cancel_rest();
+        let rest_is_lost = self.run.header.workflow.failure == FailureMode::CancelRest
+            && !self.spec(step).continue_on_failure;
+        match self.run.item(step).map(|item| item.step) {
+            // What follows a failure follows once, for the step that the item belongs to.
+            Some(expanded) if rest_is_lost => self.fail_with_items(expanded),
+            Some(_) => {}
+            None => {
+                self.compensate(step);
+                if rest_is_lost {
+                    self.cancel_rest();
+                }
+            }
         }
     }
 

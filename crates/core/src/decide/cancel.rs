@@ -5,6 +5,7 @@ use crate::command::Act;
 use crate::definition::CancelMode;
 use crate::entry::Entry;
 use crate::refusal::Refusal;
+use crate::step::StepStatus;
 
 pub(super) fn cancel(
     draft: &mut Draft<'_, '_>,
@@ -26,7 +27,9 @@ pub(super) fn cancel(
         CancelMode::Drain => {
             for step in draft.steps() {
                 let state = draft.step(step);
-                if !state.status.is_terminal() && !state.is_in_flight() {
+                // A step with items ends after them, and some of them may be under way.
+                let has_items = state.status == StepStatus::Expanded;
+                if !state.status.is_terminal() && !state.is_in_flight() && !has_items {
                     draft.push(Entry::StepCancelled { step });
                 }
             }

@@ -56,19 +56,24 @@ impl<'a, 'b> Draft<'a, 'b> {
     }
 
     pub(super) fn spec(&self, step: StepIndex) -> &StepSpec {
-        self.run.header.spec(step)
+        self.run.spec(step)
     }
 
-    /// Indices of all steps; owned, so that entries can be written while walking.
+    /// Indices of all steps and items; owned, so that entries can be written while walking.
     pub(super) fn steps(&self) -> impl Iterator<Item = StepIndex> + use<> {
         (0..self.run.steps.len()).map(StepIndex::at)
+    }
+
+    /// Indices of the workflow's own steps.
+    pub(super) fn own_steps(&self) -> impl Iterator<Item = StepIndex> + use<> {
+        (0..self.run.header.specs().len()).map(StepIndex::at)
     }
 
     /// The step that is named, if there is one.
     pub(super) fn find(&self, step: &StepRef) -> Result<StepIndex, Refusal> {
         let found = match step {
             StepRef::Index(index) => Some(*index).filter(|i| i.position() < self.run.steps.len()),
-            StepRef::Id(id) => self.run.header.step_named(id),
+            StepRef::Id(id) => self.run.step_named(id),
         };
         found.ok_or_else(|| {
             Refusal::UnknownStep(match step {
@@ -99,6 +104,7 @@ impl<'a, 'b> Draft<'a, 'b> {
             | StepStatus::Skipped => return Err(Refusal::StepEnded(step.status)),
             StepStatus::Waiting
             | StepStatus::Ready
+            | StepStatus::Expanded
             | StepStatus::RetryWait
             | StepStatus::Dispatched
             | StepStatus::Acked

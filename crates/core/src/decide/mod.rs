@@ -7,8 +7,10 @@
 mod ack;
 mod advance;
 mod attempt;
+mod begin;
 mod cancel;
 mod draft;
+mod items;
 mod operate;
 mod pause;
 mod report;

@@ -1,8 +1,10 @@
-//! A person overrides a step that has not ended: tries it again, passes it over, takes it as done.
+//! A person overrides a step or an item that has not ended: tries it again, passes it over, takes it
+//! as done.
 
 use super::draft::Draft;
 use crate::command::{Act, Operation, StepRef};
 use crate::entry::{Entry, OperationKind};
+use crate::id::StepIndex;
 use crate::refusal::Refusal;
 use crate::step::{SkipReason, StepStatus};
 
@@ -25,18 +27,43 @@ pub(super) fn operate(
         // It has not been tried yet: what it waits for must happen first.
         return Err(Refusal::NotDispatched(status));
     }
-    let kind = match operation {
-        Operation::Retry => OperationKind::Retry,
-        Operation::Skip => OperationKind::Skip,
-        Operation::MarkSucceeded { .. } => OperationKind::MarkSucceeded,
-    };
-    draft.withdraw(step);
-    draft.push(Entry::StepOperated { step, operation: kind, by: by.clone() });
     match operation {
-        Operation::Retry => draft.dispatch(step),
-        Operation::Skip => draft.push(Entry::StepSkipped { step, reason: SkipReason::Operator }),
-        Operation::MarkSucceeded { result } => draft.succeed(step, result),
+        Operation::Retry if status == StepStatus::Expanded => retry_items(draft, step, by),
+        Operation::Retry => retry(draft, step, by),
+        Operation::Skip => {
+            take_over(draft, step, OperationKind::Skip, by);
+            draft.push(Entry::StepSkipped { step, reason: SkipReason::Operator });
+        }
+        Operation::MarkSucceeded { result } => {
+            take_over(draft, step, OperationKind::MarkSucceeded, by);
+            draft.succeed(step, result);
+        }
     }
     draft.advance();
     Ok(())
+}
+
+fn retry(draft: &mut Draft<'_, '_>, step: StepIndex, by: &Act) {
+    take_over(draft, step, OperationKind::Retry, by);
+    draft.dispatch(step);
+}
+
+/// A step with items is not tried itself. Those of its items that rest between two attempts are
+/// tried now; those that a worker has are left to the worker.
+fn retry_items(draft: &mut Draft<'_, '_>, step: StepIndex, by: &Act) {
+    for item in draft.open_items(step) {
+        if draft.step(item).status == StepStatus::RetryWait {
+            retry(draft, item, by);
+        }
+    }
+}
+
+/// Whatever the step or its items are doing, it no longer counts.
+fn take_over(draft: &mut Draft<'_, '_>, step: StepIndex, operation: OperationKind, by: &Act) {
+    draft.withdraw(step);
+    draft.push(Entry::StepOperated { step, operation, by: by.clone() });
+    for item in draft.open_items(step) {
+        draft.withdraw(item);
+        draft.push(Entry::StepCancelled { step: item });
+    }
 }

@@ -31,6 +31,7 @@ pub(super) fn resume(draft: &mut Draft<'_, '_>, by: &Act) -> Result<(), Refusal>
             StepStatus::Polling if was_due => draft.poll(step),
             StepStatus::Polling
             | StepStatus::Waiting
+            | StepStatus::Expanded
             | StepStatus::Dispatched
             | StepStatus::Acked
             | StepStatus::RetryWait

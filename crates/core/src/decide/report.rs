@@ -11,7 +11,6 @@ use crate::entry::Entry;
 use crate::id::{LeaseId, StepIndex};
 use crate::refusal::Refusal;
 use crate::step::{Outcome, StepError, StepStatus};
-use crate::template;
 
 pub(super) fn report(
     draft: &mut Draft<'_, '_>,
@@ -85,13 +84,13 @@ impl Draft<'_, '_> {
 
     /// Ends a step well, and says which of its outputs the result did not hold.
     pub(super) fn succeed(&mut self, step: StepIndex, result: &Value) {
-        let unset = self
-            .spec(step)
-            .outputs
-            .iter()
-            .filter(|(_, path)| template::output(result, path).is_none())
-            .map(|(name, _)| name.clone())
-            .collect();
+        let unset = self.unset(step, Some(result));
         self.push(Entry::StepSucceeded { step, result: Arc::new(result.clone()), unset });
+    }
+
+    /// The outputs of a step that its result, or the results of its items, do not hold.
+    pub(super) fn unset(&self, step: StepIndex, result: Option<&Value>) -> Vec<String> {
+        let outputs = self.run.outputs_of(step, result);
+        outputs.filter(|(_, value)| value.is_none()).map(|(name, _)| name.to_owned()).collect()
     }
 }

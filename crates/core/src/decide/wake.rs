@@ -18,7 +18,8 @@ pub(super) fn wake(draft: &mut Draft<'_, '_>) {
         begin_next_attempt_of_run(draft);
         moved = true;
     }
-    for step in draft.steps() {
+    for step in draft.run.steps.due(draft.now) {
+        // What one step comes to may have ended another.
         if draft.step(step).wake_at.is_some_and(|at| at <= draft.now) {
             wake_step(draft, step);
             moved = true;
@@ -36,6 +37,7 @@ fn wake_step(draft: &mut Draft<'_, '_>, step: StepIndex) {
         StepStatus::Polling => draft.poll(step),
         StepStatus::Waiting
         | StepStatus::Ready
+        | StepStatus::Expanded
         | StepStatus::Succeeded
         | StepStatus::Failed
         | StepStatus::TimedOut

@@ -21,17 +21,21 @@ impl<'a> Scope<'a> {
     ///
     /// Only the name itself may differ in capitals; the keys along a path are data and must match.
     pub(super) fn find(&self, name: &str) -> Result<&'a Value, TemplateFault> {
-        if let Some(found) = self.named(name)? {
-            return Ok(found);
-        }
-        if let Some((head, path)) = name.split_once('.')
-            && let Some(found) = self.named(head)?.and_then(|value| descend(value, path))
-        {
+        if let Some(found) = self.find_if_any(name)? {
             return Ok(found);
         }
         let names = self.sources(name).flat_map(Map::keys).map(String::as_str);
         let near = near(name, names).map(str::to_owned);
         Err(TemplateFault::Unresolved { name: name.to_owned(), near })
+    }
+
+    /// The same, where a name that nothing has is no fault.
+    pub(crate) fn find_if_any(&self, name: &str) -> Result<Option<&'a Value>, TemplateFault> {
+        if let Some(found) = self.named(name)? {
+            return Ok(Some(found));
+        }
+        let Some((head, path)) = name.split_once('.') else { return Ok(None) };
+        Ok(self.named(head)?.and_then(|value| descend(value, path)))
     }
 
     /// The value of exactly that name, or else of the only one that differs in capitals alone.
@@ -79,6 +83,20 @@ pub fn is_known<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> boo
 #[must_use]
 pub fn output<'r>(result: &'r Value, path: &str) -> Option<&'r Value> {
     result.get("data").and_then(|data| descend(data, path)).or_else(|| descend(result, path))
+}
+
+/// The same for a step that was done once for each item: the list of what each item's result holds
+/// there, null where one holds nothing. `None` if none of them does.
+pub fn output_of_items<'r>(
+    results: impl IntoIterator<Item = Option<&'r Value>>,
+    path: &str,
+) -> Option<Value> {
+    let found: Vec<Option<&Value>> =
+        results.into_iter().map(|result| output(result?, path)).collect();
+    if !found.is_empty() && found.iter().all(Option::is_none) {
+        return None;
+    }
+    Some(found.into_iter().map(|value| value.cloned().unwrap_or(Value::Null)).collect())
 }
 
 /// The value at the end of a dotted path of object keys and array indexes.

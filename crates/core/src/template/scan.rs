@@ -29,15 +29,30 @@ impl<'t> Segments<'t> {
         self.rest.is_empty()
     }
 
-    fn placeholder(&mut self) -> Result<Segment<'t>, TemplateFault> {
-        let inside = &self.rest[OPENING.len()..];
-        let Some(end) = inside.find(CLOSING) else {
-            self.rest = "";
-            return Err(TemplateFault::Unclosed);
+    fn placeholder(&mut self) -> Option<Result<Segment<'t>, TemplateFault>> {
+        let placeholder = Placeholder::at_start_of(self.rest)?;
+        self.rest = placeholder.as_ref().map_or("", |placeholder| placeholder.rest);
+        Some(placeholder.map(|placeholder| Segment::Name(placeholder.name)))
+    }
+}
+
+/// A placeholder, and what follows it.
+pub(crate) struct Placeholder<'t> {
+    /// The name, sound and without the blanks around it.
+    pub(crate) name: &'t str,
+    /// The text after the closing braces.
+    pub(crate) rest: &'t str,
+}
+
+impl<'t> Placeholder<'t> {
+    /// The placeholder that a text begins with, if it begins with one.
+    pub(crate) fn at_start_of(text: &'t str) -> Option<Result<Self, TemplateFault>> {
+        let inside = text.strip_prefix(OPENING)?;
+        let Some((name, rest)) = inside.split_once(CLOSING) else {
+            return Some(Err(TemplateFault::Unclosed));
         };
-        let name = inside[..end].trim();
-        self.rest = &inside[end + CLOSING.len()..];
-        check_name(name).map(|()| Segment::Name(name)).inspect_err(|_| self.rest = "")
+        let name = name.trim();
+        Some(check_name(name).map(|()| Self { name, rest }))
     }
 }
 
@@ -48,10 +63,10 @@ impl<'t> Iterator for Segments<'t> {
         if self.rest.is_empty() {
             return None;
         }
-        let opening = self.rest.find(OPENING).unwrap_or(self.rest.len());
-        if opening == 0 {
-            return Some(self.placeholder());
+        if let Some(placeholder) = self.placeholder() {
+            return Some(placeholder);
         }
+        let opening = self.rest.find(OPENING).unwrap_or(self.rest.len());
         let (text, rest) = self.rest.split_at(opening);
         self.rest = rest;
         Some(Ok(Segment::Text(text)))

@@ -13,7 +13,7 @@ use stepwell_core::step::{Outcome, StepError, StepStatus};
 use stepwell_core::time::Timestamp;
 
 use crate::world::{
-    World, behind, minutes, once, open_gate, seconds, sequence, start, step, success,
+    World, behind, carried, minutes, once, open_gate, seconds, sequence, start, step, success,
 };
 
 // D-040, D-041, X-134: attempt and lease are minted, recorded and enqueued by one decision. The
@@ -415,7 +415,7 @@ fn a_clock_that_was_set_back_does_not_take_the_history_back_with_it() {
 #[test]
 fn a_run_that_resumes_another_carries_its_finished_steps() {
     let mut world = World::of(sequence([step("a"), step("b")]));
-    let carried = vec![(world.index("a"), json!({ "id": 7 }))];
+    let carried = vec![carried(world.index("a"), json!({ "id": 7 }))];
     world.check(
         Command::Start { carried },
         expect![[r#"
@@ -430,7 +430,7 @@ fn a_run_that_resumes_another_carries_its_finished_steps() {
 #[test]
 fn a_run_starts_once_and_carries_only_steps_it_has() {
     let mut world = World::of(sequence([step("a")]));
-    let carried = vec![(StepIndex(9), json!({}))];
+    let carried = vec![carried(StepIndex(9), json!({}))];
     world.check(Command::Start { carried }, expect![[r#"refused: the run has no step "9""#]]);
     world.does(start());
     world.check(start(), expect!["refused: the run has already started"]);

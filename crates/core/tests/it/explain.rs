@@ -1,12 +1,14 @@
 //! Why a run is where it is: there is always an answer.
 
 use expect_test::{Expect, expect};
+use serde_json::json;
 use stepwell_core::definition::{CancelMode, Workflow};
 use stepwell_core::explain::explain;
 use stepwell_core::retry::RetryPolicy;
 
 use crate::world::{
-    World, after, behind, cancel, graph, minutes, once, open_gate, pause, polled, sequence, step,
+    World, after, at_once, behind, cancel, for_each, graph, minutes, once, open_gate, pause,
+    polled, sequence, step,
 };
 
 #[track_caller]
@@ -128,6 +130,48 @@ fn a_polling_step_says_whose_turn_it_is() {
             a [resume] could go on, but the run is paused; until in 6m (2025-03-15T00:10:00.000Z); resume the run
         "#]],
     );
+}
+
+// X-121: every wait has an answer, also that of one item among many.
+#[test]
+fn a_step_with_items_says_how_far_they_are_and_shows_those_that_look_stuck() {
+    let a = at_once(4, for_each((0..20).collect(), step("a")));
+    let mut world = World::started(sequence([a, step("b")]));
+    world.does(world.succeeded("a[0]"));
+    world.does(world.acked("a[2]"));
+    world.does(world.failed("a[3]"));
+    check(
+        &world,
+        expect![[r#"
+        the run is under way; 0 of 2 steps have ended
+        a [items] 1 of 20 items have ended, 4 are under way, 15 wait for their turn; until in 30s (2025-03-15T00:00:30.000Z)
+        a[3] [retry] attempt 1 failed: the worker broke (broken); until in 30s (2025-03-15T00:00:30.000Z); retry the step to try again at once
+        a[1] [worker] attempt 1 is in pool "default"; no worker has acknowledged it yet; until in 15m (2025-03-15T00:15:00.000Z); see that a worker of this pool is running
+        a[2] [worker] attempt 1 is with a worker of pool "default"; until in 15m (2025-03-15T00:15:00.000Z)
+        a[4] [worker] attempt 1 is in pool "default"; no worker has acknowledged it yet; until in 15m (2025-03-15T00:15:00.000Z); see that a worker of this pool is running
+        b [steps] waits for "a"
+    "#]],
+    );
+}
+
+// X-121: a few items are shown, however many there are.
+#[test]
+fn of_very_many_items_a_few_are_shown() {
+    let mut world = World::started(sequence([for_each((0..500).collect(), step("a"))]));
+    world.does(world.failed("a[400]"));
+    let waits = explain(&world.run, world.now).waits;
+    let shown: Vec<&str> = waits.iter().map(|wait| wait.step.as_str()).collect();
+    assert_eq!(shown[..3], ["a", "a[400]", "a[0]"]);
+    assert_eq!(shown.len(), 11);
+}
+
+#[test]
+fn an_item_that_waits_says_for_what() {
+    let mut world = World::started(sequence([at_once(1, for_each(json!([1, 2]), step("a")))]));
+    let second = world.index("a[1]");
+    assert_eq!(world.run.waiting_for(second), Some("turn"));
+    world.does(pause());
+    assert_eq!(world.run.waiting_for(second), Some("resume"));
 }
 
 #[test]

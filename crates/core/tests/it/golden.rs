@@ -23,7 +23,7 @@ use crate::text;
 use crate::world::{World, after, behind, graph, minutes, object, once, polled, step, undone};
 
 /// How many kinds of entries there are. `place` makes whoever adds one count it here.
-const KINDS: usize = 27;
+const KINDS: usize = 29;
 
 #[test]
 fn the_written_form_of_every_entry_stays_as_it_is() {
@@ -146,6 +146,7 @@ fn entries_of_steps() -> Vec<Entry> {
         Entry::PollHeld { step, wake_at: later },
         Entry::AttemptFailed { step, error: broken(), retry_at: soon, counted: true },
         Entry::StepHeld { step, error: broken() },
+        Entry::StepExpanded { step, items: Arc::new(json!([{ "n": 1 }, "b"])) },
     ]
 }
 
@@ -155,11 +156,15 @@ fn entries_of_ends() -> Vec<Entry> {
     vec![
         Entry::StepSucceeded { step, result: Arc::clone(&result), unset: vec!["ticket".into()] },
         Entry::StepSucceeded { step, result, unset: Vec::new() },
+        Entry::StepGathered { step, unset: vec!["ticket".into()] },
+        Entry::StepGathered { step, unset: Vec::new() },
         Entry::StepFailed { step, error: broken() },
         Entry::StepTimedOut { step, error: broken() },
         Entry::StepCancelled { step },
         Entry::StepSkipped { step, reason: SkipReason::Dependency },
         Entry::StepSkipped { step, reason: SkipReason::Operator },
+        Entry::StepSkipped { step, reason: SkipReason::Condition },
+        Entry::StepSkipped { step, reason: SkipReason::OtherItem },
         Entry::CompensationStarted { step, run: RunId(Uuid::from_u128(2)) },
         operated(OperationKind::Retry),
         operated(OperationKind::Skip),
@@ -227,6 +232,8 @@ fn place(entry: &Entry) -> usize {
         Entry::RunSucceeded => 24,
         Entry::RunFailed { .. } => 25,
         Entry::RunCancelled => 26,
+        Entry::StepExpanded { .. } => 27,
+        Entry::StepGathered { .. } => 28,
     }
 }
 

@@ -1,7 +1,9 @@
 //! A life is lived: each move becomes a command, and whoever watches sees every change.
 
+use std::sync::Arc;
+
 use serde_json::json;
-use stepwell_core::command::{Command, Fence, Operation, StepRef};
+use stepwell_core::command::{Carried, Command, Fence, Operation, StepRef};
 use stepwell_core::decide::Decision;
 use stepwell_core::entry::Entry;
 use stepwell_core::evolve::evolve;
@@ -75,8 +77,8 @@ fn command(world: &mut World, next: &Move, seen: &[Seen]) -> Command {
     let fenced = |step: u8, fence: FenceChoice| fenced(&world.run, step, fence, seen);
     let error = || StepError::new("lost", "the bus lost it");
     match next {
-        Move::Start { carried } => {
-            let carried = carried.map(|step| (any_step(&world.run, step), json!({ "id": 1 })));
+        Move::Start { carried, in_part } => {
+            let carried = carried.map(|step| carried_step(&world.run, step, *in_part));
             Command::Start { carried: carried.into_iter().collect() }
         }
         Move::OpenGate(number) => Command::OpenGate { gate: gate(*number) },
@@ -113,6 +115,17 @@ fn command(world: &mut World, next: &Move, seen: &[Seen]) -> Command {
             operate(&world.run, *step, Operation::MarkSucceeded { result: json!({ "id": 2 }) })
         }
     }
+}
+
+/// A step that an earlier run had finished, or every other item of one that it had not.
+fn carried_step(run: &Run, number: u8, in_part: bool) -> Carried {
+    let step = any_step(run, number);
+    if !in_part {
+        return Carried::Step { step, result: json!({ "id": 1 }) };
+    }
+    let items = Arc::new(json!([{ "n": 0 }, { "n": 1 }, { "n": 2 }]));
+    let done = |even: bool| even.then(|| Arc::new(json!({ "id": 1 })));
+    Carried::Items { step, items, results: [true, false, true].map(done).to_vec() }
 }
 
 fn woken_at(world: &World, next: &Move) -> Timestamp {

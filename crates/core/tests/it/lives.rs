@@ -11,13 +11,16 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 use serde_json::json;
-use stepwell_core::definition::{CancelMode, FailureMode, Poll, StepSpec, TimeoutMode, Workflow};
+use stepwell_core::condition::Condition;
+use stepwell_core::definition::{
+    CancelMode, FailureMode, ForEach, Poll, StepSpec, TimeoutMode, Workflow,
+};
 use stepwell_core::id::StepIndex;
 use stepwell_core::retry::RetryPolicy;
 
 use crate::world;
 
-const LIVES: usize = 2_000;
+const LIVES: usize = 3_000;
 const SEED: u64 = 0x57E9_3E11;
 const STEPS_MAX: usize = 5;
 const MOVES_MAX: usize = 40;
@@ -50,6 +53,25 @@ struct StepShape {
     lenient: bool,
     undone: bool,
     asks_for: AsksFor,
+    condition: Option<&'static str>,
+    items: Option<ItemsShape>,
+}
+
+/// A step that is done once for each item of a list.
+#[derive(Clone, Debug)]
+struct ItemsShape {
+    list: ListShape,
+    parallel: Option<u16>,
+}
+
+/// Where the list comes from.
+#[derive(Clone, Copy, Debug)]
+enum ListShape {
+    Written(u8),
+    /// a list if another step with items has set it, a number if a plain step has
+    Output,
+    NotAList,
+    TooLong,
 }
 
 /// What the params of a step refer to.
@@ -66,6 +88,8 @@ enum AsksFor {
 pub(crate) enum Move {
     Start {
         carried: Option<u8>,
+        /// only some items of it, if it has any
+        in_part: bool,
     },
     OpenGate(u8),
     Ack {
@@ -231,8 +255,22 @@ impl StepShape {
             poll: self.polls.then_some(poll),
             on_failure: self.undone.then(|| "undo".to_owned()),
             continue_on_failure: self.lenient,
+            when: self.condition.map(|text| Condition::read(text).expect("it is sound")),
+            for_each: self.items.as_ref().map(ItemsShape::for_each),
             ..world::step(&format!("s{position}"))
         }
+    }
+}
+
+impl ItemsShape {
+    fn for_each(&self) -> ForEach {
+        let list = match self.list {
+            ListShape::Written(count) => (0..count).map(|number| json!({ "n": number })).collect(),
+            ListShape::Output => json!("{{ticket}}"),
+            ListShape::NotAList => json!("{{name}}"),
+            ListShape::TooLong => json!([1, 2, 3, 4, 5]),
+        };
+        ForEach { list, items_max: 4, parallel_max: self.parallel }
     }
 }
 
@@ -246,7 +284,7 @@ fn life() -> impl Strategy<Value = Life> {
         |(shape, starts, mut moves)| {
             // Most runs are started first; what may happen before that is tried by the others.
             if starts {
-                moves.insert(0, Move::Start { carried: None });
+                moves.insert(0, Move::Start { carried: None, in_part: false });
             }
             Life { shape, moves }
         },
@@ -274,8 +312,8 @@ fn step_shape() -> impl Strategy<Value = StepShape> {
         1 => Just(AsksFor::NothingThereIs),
     ];
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), rarely(), any::<bool>());
-    (any::<u8>(), gate, 1..=3u32, asks_for, flags).prop_map(
-        |(after, gate, attempts, asks_for, flags)| {
+    (any::<u8>(), gate, 1..=3u32, asks_for, flags, condition(), items()).prop_map(
+        |(after, gate, attempts, asks_for, flags, condition, items)| {
             let (rests, polls, timeout_is_final, lenient, undone) = flags;
             StepShape {
                 after,
@@ -287,9 +325,33 @@ fn step_shape() -> impl Strategy<Value = StepShape> {
                 lenient,
                 undone,
                 asks_for,
+                condition,
+                items,
             }
         },
     )
+}
+
+fn condition() -> impl Strategy<Value = Option<&'static str>> {
+    prop_oneof![
+        10 => Just(None),
+        2 => Just(Some("{{count}} == 3")),
+        2 => Just(Some("{{count}} > 3 or {{ticket}} == 2")),
+        1 => Just(Some("{{ticket}} == null")),
+        1 => Just(Some("{{name}} < {{count}}")),
+    ]
+}
+
+fn items() -> impl Strategy<Value = Option<ItemsShape>> {
+    let list = prop_oneof![
+        8 => (0..4u8).prop_map(ListShape::Written),
+        2 => Just(ListShape::Output),
+        1 => Just(ListShape::NotAList),
+        1 => Just(ListShape::TooLong),
+    ];
+    let parallel = prop_oneof![1 => Just(None), 1 => (1..=2u16).prop_map(Some)];
+    let shape = (list, parallel).prop_map(|(list, parallel)| ItemsShape { list, parallel });
+    prop_oneof![2 => Just(None), 1 => shape.prop_map(Some)]
 }
 
 fn rarely() -> impl Strategy<Value = bool> {
@@ -301,7 +363,8 @@ fn any_move() -> impl Strategy<Value = Move> {
     let cancel_mode =
         prop_oneof![Just(None), Just(Some(CancelMode::Drain)), Just(Some(CancelMode::Immediate))];
     prop_oneof![
-        2 => carried().prop_map(|carried| Move::Start { carried }),
+        2 => (carried(), any::<bool>())
+            .prop_map(|(carried, in_part)| Move::Start { carried, in_part }),
         4 => (0..3u8).prop_map(Move::OpenGate),
         6 => (step(), fence()).prop_map(|(step, fence)| Move::Ack { step, fence }),
         20 => (step(), fence(), answer())

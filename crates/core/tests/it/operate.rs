@@ -8,7 +8,8 @@ use stepwell_core::definition::{StepSpec, Workflow};
 use stepwell_core::retry::RetryPolicy;
 
 use crate::world::{
-    World, behind, graph, minutes, once, operate, pause, report, resume, sequence, step, success,
+    World, behind, carried, graph, minutes, once, operate, pause, report, resume, sequence, step,
+    success,
 };
 
 #[test]
@@ -108,7 +109,7 @@ fn a_step_may_be_settled_before_its_turn_and_nothing_overtakes_what_was_before_i
 fn a_step_that_was_settled_before_the_start_stays_settled() {
     let mut world = World::of(sequence([step("a"), step("b")]));
     world.does(operate("a", Skip));
-    let carried = vec![(world.index("a"), json!({}))];
+    let carried = vec![carried(world.index("a"), json!({}))];
     world.check(
         Command::Start { carried },
         expect![[r#"

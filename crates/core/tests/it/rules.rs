@@ -30,6 +30,7 @@ fn each_decision(check: impl Fn(&Change, &Decision)) {
 fn no_decision_breaks_an_invariant() {
     each_decision(|change, decision| {
         invariant::check_change(&change.before, &decision.run).unwrap();
+        invariant::check(&decision.run).unwrap();
     });
 }
 
@@ -176,9 +177,14 @@ fn nothing_is_dispatched_out_of_turn() {
                 assert!(!before.paused, "dispatched during a pause");
                 assert_eq!(before.cancel, None, "dispatched after a cancel");
                 assert_ne!(before.status, RunStatus::Created, "dispatched before the start");
-                let spec = before.header.spec(step);
+                let spec = before.spec(step);
                 assert!(spec.gate.iter().all(|gate| before.gates_open.contains(gate)));
                 assert!(spec.after.iter().all(|step| lets_pass(before, *step)));
+                assert_eq!(spec.for_each.is_some(), before.is_item(step), "only items are done");
+                let begins = before.steps[step.position()].status == StepStatus::Waiting;
+                if begins && before.is_item(step) {
+                    assert!(begun_siblings(before, step) < parallel_max(before, step));
+                }
             });
         });
     });
@@ -202,6 +208,11 @@ fn whatever_has_not_ended_says_what_it_waits_for_and_has_a_moment_unless_somebod
                 Some("gate") => !run.gates_open.contains(gate_of(run, index)),
                 Some("resume") => run.paused,
                 Some("start") => run.status == RunStatus::Created,
+                Some("items") => run.steps.iter().any(|step| !step.status.is_terminal()),
+                Some("turn") => {
+                    let waits_with_its_step = begun_siblings(run, index) == 0;
+                    waits_with_its_step || begun_siblings(run, index) >= parallel_max(run, index)
+                }
                 Some("steps") | None => true,
                 Some(other) => panic!("{other} is no word for a wait"),
             };
@@ -211,7 +222,7 @@ fn whatever_has_not_ended_says_what_it_waits_for_and_has_a_moment_unless_somebod
 }
 
 fn gate_of(run: &Run, step: StepIndex) -> &str {
-    run.header.spec(step).gate.as_deref().expect("only a step behind a gate waits for one")
+    run.spec(step).gate.as_deref().expect("only a step behind a gate waits for one")
 }
 
 /// The step and the lease of a directive that this entry records.
@@ -228,16 +239,33 @@ fn leases(run: &Run) -> BTreeSet<LeaseId> {
     run.steps.iter().filter_map(|step| step.lease.map(|lease| lease.id)).collect()
 }
 
+/// How many items of the same step have begun and have not ended; counted one by one.
+fn begun_siblings(run: &Run, item: StepIndex) -> usize {
+    let of_same_step =
+        |other: &StepIndex| run.is_item(*other) && run.own_step(*other) == run.own_step(item);
+    run.indexed()
+        .filter(|(other, _)| of_same_step(other))
+        .filter(|(_, step)| step.status != StepStatus::Waiting && !step.status.is_terminal())
+        .count()
+}
+
+fn parallel_max(run: &Run, item: StepIndex) -> usize {
+    let for_each = run.spec(item).for_each.as_ref().expect("only steps with a list have items");
+    for_each.parallel_max.map_or(usize::MAX, usize::from)
+}
+
 /// A small second opinion: written from the requirements, not from the code.
 fn lets_pass(run: &Run, step: StepIndex) -> bool {
     let state = &run.steps[step.position()];
-    let spec = run.header.spec(step);
+    let spec = run.spec(step);
     match state.status {
         // A step that was settled before its turn does not let others overtake what is before it.
         StepStatus::Succeeded => spec.after.iter().all(|before| lets_pass(run, *before)),
         StepStatus::Skipped => {
-            state.skip == Some(SkipReason::Operator)
-                && spec.after.iter().all(|before| lets_pass(run, *before))
+            // Its own condition is asked when everything before it has let it pass.
+            state.skip == Some(SkipReason::Condition)
+                || state.skip == Some(SkipReason::Operator)
+                    && spec.after.iter().all(|before| lets_pass(run, *before))
         }
         StepStatus::Failed | StepStatus::TimedOut => spec.continue_on_failure,
         _ => false,

@@ -1,5 +1,6 @@
 //! Decisions as a person would read them: one line for each entry, then one for each effect.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -10,21 +11,17 @@ use stepwell_core::effect::{Directive, Effect};
 use stepwell_core::entry::Entry;
 use stepwell_core::id::StepIndex;
 use stepwell_core::refusal::Refusal;
-use stepwell_core::run::{Header, Run};
+use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 
 /// What was decided, or why not. Ids are shown as numbers, moments as seen from `now`.
-pub(crate) fn answer(
-    header: &Header,
-    answer: &Result<Decision, Refusal>,
-    now: Timestamp,
-) -> String {
+pub(crate) fn answer(run: &Run, answer: &Result<Decision, Refusal>, now: Timestamp) -> String {
     let decision = match answer {
         Ok(decision) => decision,
         Err(refusal) => return format!("refused: {refusal}"),
     };
-    let entries = decision.entries.iter().map(|entry| entry_line(header, entry, now));
-    let effects = decision.effects.iter().map(|effect| effect_line(header, effect));
+    let entries = decision.entries.iter().map(|entry| entry_line(run, entry, now));
+    let effects = decision.effects.iter().map(|effect| effect_line(run, effect));
     let lines: Vec<String> = entries.chain(effects).collect();
     if lines.is_empty() { "nothing".to_owned() } else { lines.join("\n") }
 }
@@ -32,14 +29,14 @@ pub(crate) fn answer(
 /// Where a run and its steps stand.
 pub(crate) fn status(run: &Run) -> String {
     let mut text = run.status.word().to_owned();
-    for (index, step) in run.indexed() {
-        let id = &run.header.spec(index).id;
+    for (index, step) in run.in_order() {
+        let id = run.step_id(index);
         let _ = write!(text, "; {id} {} #{}", step.status.word(), step.attempt);
     }
     text
 }
 
-fn entry_line(header: &Header, entry: &Entry, now: Timestamp) -> String {
+fn entry_line(run: &Run, entry: &Entry, now: Timestamp) -> String {
     let json = serde_json::to_value(entry).expect("an entry is plain data");
     let fields: BTreeMap<&String, &Value> =
         json.as_object().expect("an entry is an object").iter().collect();
@@ -49,7 +46,7 @@ fn entry_line(header: &Header, entry: &Entry, now: Timestamp) -> String {
         other => other.step(),
     };
     if let Some(step) = step {
-        let _ = write!(line, " {}", id(header, step));
+        let _ = write!(line, " {}", id(run, step));
     }
     for (name, value) in fields {
         if !["entry", "step", "by"].contains(&name.as_str()) {
@@ -78,10 +75,10 @@ fn number(uuid: &str) -> String {
     uuid.as_u128().to_string()
 }
 
-fn effect_line(header: &Header, effect: &Effect) -> String {
+fn effect_line(run: &Run, effect: &Effect) -> String {
     match effect {
-        Effect::Publish(directive) => format!("-> publish {}", named(header, directive)),
-        Effect::Withdraw(directive) => format!("-> withdraw {}", named(header, directive)),
+        Effect::Publish(directive) => format!("-> publish {}", named(run, directive)),
+        Effect::Withdraw(directive) => format!("-> withdraw {}", named(run, directive)),
         Effect::StartRun(child) => {
             let part = match &child.part {
                 Part::Main => "main".to_owned(),
@@ -93,12 +90,12 @@ fn effect_line(header: &Header, effect: &Effect) -> String {
     }
 }
 
-fn named(header: &Header, directive: &Directive) -> String {
+fn named(run: &Run, directive: &Directive) -> String {
     let Directive { step, attempt, poll, lease } = directive;
     let asked = if *poll > 0 { format!(" poll={poll}") } else { String::new() };
-    format!("{} attempt={attempt}{asked} lease={}", id(header, *step), lease.0.as_u128())
+    format!("{} attempt={attempt}{asked} lease={}", id(run, *step), lease.0.as_u128())
 }
 
-fn id(header: &Header, step: StepIndex) -> &str {
-    &header.spec(step).id
+fn id(run: &Run, step: StepIndex) -> Cow<'_, str> {
+    run.step_id(step)
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use expect_test::Expect;
 use serde_json::{Map, Value, json};
-use stepwell_core::command::{Act, Command, Fence, Operation, StepRef};
+use stepwell_core::command::{Act, Carried, Command, Fence, Operation, StepRef};
+use stepwell_core::condition::Condition;
 use stepwell_core::decide::{At, Decision, decide};
-use stepwell_core::definition::{CancelMode, FailureMode, Part, Poll};
+use stepwell_core::definition::{CancelMode, FailureMode, ForEach, Part, Poll};
 use stepwell_core::definition::{StepSpec, TimeoutMode, Workflow};
 use stepwell_core::duration::Interval;
 use stepwell_core::entry::Record;
@@ -82,7 +83,7 @@ impl World {
     #[track_caller]
     pub(crate) fn check(&mut self, command: Command, expected: Expect) {
         let answer = self.asks(&command);
-        expected.assert_eq(&text::answer(&self.run.header, &answer, self.now));
+        expected.assert_eq(&text::answer(&self.run, &answer, self.now));
     }
 
     /// Compares where the run and its steps stand with a text.
@@ -112,7 +113,7 @@ impl World {
     /// The place of the step with this id.
     #[track_caller]
     pub(crate) fn index(&self, id: &str) -> StepIndex {
-        self.run.header.step_named(id).expect("the workflow has this step")
+        self.run.step_named(id).expect("the run has this step")
     }
 
     /// The lease in force.
@@ -246,6 +247,8 @@ pub(crate) fn step(id: &str) -> StepSpec {
         outputs: std::collections::BTreeMap::new(),
         after: Vec::new(),
         gate: None,
+        when: None,
+        for_each: None,
         timeout: minutes(15),
         on_timeout: TimeoutMode::Republish,
         retry: RetryPolicy::fixed(3, seconds(30)),
@@ -293,6 +296,29 @@ pub(crate) fn minutes(count: u64) -> Interval {
 pub(crate) fn object(value: Value) -> Map<String, Value> {
     let Value::Object(fields) = value else { panic!("{value} is not an object") };
     fields
+}
+
+/// The same step, only when a condition holds.
+#[track_caller]
+pub(crate) fn when(condition: &str, step: StepSpec) -> StepSpec {
+    StepSpec { when: Some(Condition::read(condition).expect("a sound condition")), ..step }
+}
+
+/// The same step, once for each item of a list.
+pub(crate) fn for_each(list: Value, step: StepSpec) -> StepSpec {
+    StepSpec { for_each: Some(ForEach { list, items_max: 1_000, parallel_max: None }), ..step }
+}
+
+/// The same step, with at most so many items under way.
+#[track_caller]
+pub(crate) fn at_once(count: u16, mut step: StepSpec) -> StepSpec {
+    step.for_each.as_mut().expect("a step with items").parallel_max = Some(count);
+    step
+}
+
+/// A step that an earlier run had finished.
+pub(crate) fn carried(step: StepIndex, result: Value) -> Carried {
+    Carried::Step { step, result }
 }
 
 pub(crate) fn start() -> Command {

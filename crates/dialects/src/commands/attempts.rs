@@ -78,6 +78,8 @@ fn take<'a>(attempts: &mut Vec<AttemptView<'a>>, entry: &'a Entry, at: Timestamp
         }
         Entry::StepCarried { .. }
         | Entry::StepReadied { .. }
+        | Entry::StepExpanded { .. }
+        | Entry::StepGathered { .. }
         | Entry::AttemptPublished { .. }
         | Entry::PollHeld { .. }
         | Entry::CompensationStarted { .. }

@@ -2,6 +2,8 @@
 //!
 //! Everything is borrowed from the run: a payload is written once, straight into the message.
 
+use std::borrow::Cow;
+
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use stepwell_core::id::{LeaseId, RunId, StepIndex};
@@ -30,9 +32,9 @@ pub struct DirectiveMessage<'a> {
     pub job_id: RunId,
     /// whose it is
     pub tenant_id: &'a str,
-    /// the step
+    /// the step; for an item of it, with its number: `resize[3]`
     #[serde(rename = "stepId")]
-    pub step_id: &'a str,
+    pub step_id: Cow<'a, str>,
     /// the protocol it belongs to
     pub protocol_id: &'a str,
     /// the kind of work
@@ -92,11 +94,11 @@ pub fn render<'a>(
     let header = &*run.header;
     let state = run.steps.get(step.position())?;
     let lease = state.lease?;
-    let spec = header.spec(step);
+    let spec = run.spec(step);
     Some(DirectiveMessage {
         job_id: header.id,
         tenant_id: header.tenant.as_str(),
-        step_id: &spec.id,
+        step_id: run.step_id(step),
         protocol_id: &header.workflow.name,
         step_type: state.kind.as_deref().unwrap_or(&spec.kind),
         attempt_no: lease.attempt,

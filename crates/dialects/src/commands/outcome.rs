@@ -16,7 +16,8 @@ use crate::rejection::Rejection;
 /// A longer message of a worker is cut: it is for people, and histories keep it for ever.
 const MESSAGE_CHARS_MAX: usize = 1_024;
 const CODE_CHARS_MAX: usize = 128;
-const STEP_ID_CHARS_MAX: usize = 64;
+/// An id has at most 64 characters; an item's is followed by its number, as in `resize[9999]`.
+const STEP_ID_CHARS_MAX: usize = 70;
 
 /// No worker asks for a longer rest than ten years; the kernel allows far less.
 const RETRY_AFTER_SECONDS_MAX: f64 = 315_360_000.0;

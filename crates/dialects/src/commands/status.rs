@@ -37,7 +37,8 @@ pub fn step(status: StepStatus) -> &'static str {
         StepStatus::Waiting | StepStatus::Ready => "PENDING",
         // Between two attempts the step has been initiated, and will be again.
         StepStatus::Dispatched | StepStatus::RetryWait => "INITIATED",
-        StepStatus::Acked | StepStatus::Polling => "PROCESSING",
+        // A step with items is worked on as long as one of them is.
+        StepStatus::Acked | StepStatus::Polling | StepStatus::Expanded => "PROCESSING",
         StepStatus::Succeeded => "SUCCEEDED",
         StepStatus::Failed | StepStatus::TimedOut => "FAILED_FINAL",
         // The wire has no word for a step that was passed over; what counts is that it never ran.

@@ -2,6 +2,8 @@
 //!
 //! The fields of the contract come first; what follows them goes beyond it. Views borrow from the run.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 use stepwell_core::entry::Record;
@@ -12,6 +14,7 @@ use stepwell_core::time::Timestamp;
 
 use super::attempts::{self, AttemptView};
 use super::{context, status};
+use crate::items::{ItemsView, items};
 use crate::moment::Moment;
 
 /// A job with its steps.
@@ -51,7 +54,7 @@ pub struct JobView<'a> {
     pub error: Option<&'a StepError>,
     /// the ended job whose finished steps it took over
     pub resumes: Option<RunId>,
-    /// every step, in the order of the protocol
+    /// every step, in the order of the protocol; items are counted with their step
     pub steps: Vec<StepView<'a>>,
 }
 
@@ -60,8 +63,8 @@ pub struct JobView<'a> {
 pub struct StepView<'a> {
     /// its job
     pub job_id: RunId,
-    /// its id
-    pub step_id: &'a str,
+    /// its id; for an item of a step, with its number: `resize[3]`
+    pub step_id: Cow<'a, str>,
     /// the kind of work
     pub step_type: &'a str,
     /// where it stands
@@ -90,9 +93,12 @@ pub struct StepView<'a> {
     pub error: Option<&'a StepError>,
     /// the job that undoes it
     pub compensation_job_id: Option<RunId>,
+    /// how far its items have come, if it is done once for each item of a list
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<ItemsView>,
     /// what its worker returned; only where attempts are shown
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<&'a Value>,
+    pub result: Option<Cow<'a, Value>>,
     /// every attempt, oldest first; only where the history was at hand
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<Vec<AttemptView<'a>>>,
@@ -137,7 +143,7 @@ pub fn job(run: &Run) -> JobView<'_> {
         tenant_id: header.tenant.as_str(),
         protocol_id: &header.workflow.name,
         status: status::job(run.status),
-        current_step_id: run.current_step().map(|step| header.spec(step).id.as_str()),
+        current_step_id: run.current_step().map(|step| run.spec(step).id.as_str()),
         created_at: Moment(header.created_at),
         protocol_version: header.workflow.version,
         request_type: context::request_type(header),
@@ -150,22 +156,23 @@ pub fn job(run: &Run) -> JobView<'_> {
         completed_at: moment(run.ended_at),
         error: run.error.as_deref(),
         resumes: header.resumes,
-        steps: run.indexed().map(|(index, _)| step(run, index)).collect(),
+        steps: run.own_steps().map(|(index, _)| step(run, index)).collect(),
     }
 }
 
-/// Shows the steps of a job with their attempts, from the run and its history.
+/// Shows the steps of a job with their attempts, from the run and its history. The items of a step
+/// follow it.
 #[must_use]
 pub fn steps<'a>(run: &'a Run, history: &'a [Record]) -> Vec<StepView<'a>> {
     let mut attempts = attempts::fold(run.steps.len(), history);
-    run.indexed()
-        .map(|(index, state)| {
+    run.in_order()
+        .map(|(index, _)| {
             let attempts = std::mem::take(&mut attempts[index.position()]);
             let newest = attempts.last().map(|attempt| attempt.lease_id);
             let view = step(run, index);
             StepView {
                 lease_id: view.lease_id.or(newest),
-                result: state.result.as_deref(),
+                result: run.result(index),
                 attempts: Some(attempts),
                 ..view
             }
@@ -175,11 +182,11 @@ pub fn steps<'a>(run: &'a Run, history: &'a [Record]) -> Vec<StepView<'a>> {
 
 fn step(run: &Run, index: StepIndex) -> StepView<'_> {
     let header = &*run.header;
-    let spec = header.spec(index);
+    let spec = run.spec(index);
     let state = &run.steps[index.position()];
     StepView {
         job_id: header.id,
-        step_id: &spec.id,
+        step_id: run.step_id(index),
         step_type: state.kind.as_deref().unwrap_or(&spec.kind),
         status: status::step(state.status),
         attempt_no: state.attempt,
@@ -194,6 +201,7 @@ fn step(run: &Run, index: StepIndex) -> StepView<'_> {
         completed_at: moment(state.ended_at),
         error: state.error.as_deref(),
         compensation_job_id: state.compensation,
+        items: items(run, index),
         result: None,
         attempts: None,
     }

@@ -36,7 +36,8 @@ pub fn node(status: StepStatus) -> &'static str {
         // Between two attempts everything before the node has still ended well.
         StepStatus::Ready | StepStatus::RetryWait => "ready",
         StepStatus::Dispatched => "dispatched",
-        StepStatus::Acked | StepStatus::Polling => "running",
+        // A node with items is worked on as long as one of them is.
+        StepStatus::Acked | StepStatus::Polling | StepStatus::Expanded => "running",
         StepStatus::Succeeded => "completed",
         StepStatus::Failed | StepStatus::TimedOut => "failed",
         StepStatus::Cancelled => "cancelled",

@@ -3,6 +3,8 @@
 //! The columns of the table `dag_jobs` come first (B-022); what follows them goes beyond it. Views
 //! borrow from the run.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 use stepwell_core::id::{RunId, StepIndex};
@@ -11,6 +13,7 @@ use stepwell_core::step::{SkipReason, StepError};
 use stepwell_core::time::Timestamp;
 
 use super::{context, status};
+use crate::items::{ItemsView, items};
 use crate::moment::Moment;
 
 /// The instance that may decide for a job.
@@ -71,7 +74,7 @@ pub struct JobView<'a> {
     pub error: Option<&'a StepError>,
     /// the ended job whose finished nodes it took over
     pub resumes: Option<RunId>,
-    /// every node, in the order of the workflow
+    /// every node, in the order of the workflow; items are counted with their node
     pub nodes: Vec<NodeView<'a>>,
 }
 
@@ -102,8 +105,11 @@ pub struct NodeView<'a> {
     pub skip_reason: Option<SkipReason>,
     /// why the newest attempt, or the node, did not succeed
     pub error: Option<&'a StepError>,
-    /// what its worker returned
-    pub result: Option<&'a Value>,
+    /// how far its items have come, if it is done once for each item of a list
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<ItemsView>,
+    /// what its worker returned; with items, the list of what was returned for each
+    pub result: Option<Cow<'a, Value>>,
 }
 
 /// A job in a list, put together by whoever has the row: the kernel's values in, the wire's words out.
@@ -160,20 +166,19 @@ pub fn job<'a>(run: &'a Run, owner: Option<Owner<'a>>) -> JobView<'a> {
         completed_at: moment(run.ended_at),
         error: run.error.as_deref(),
         resumes: header.resumes,
-        nodes: run.indexed().map(|(index, _)| node(run, index)).collect(),
+        nodes: run.own_steps().map(|(index, _)| node(run, index)).collect(),
     }
 }
 
 fn node(run: &Run, index: StepIndex) -> NodeView<'_> {
-    let header = &*run.header;
-    let spec = header.spec(index);
+    let spec = run.spec(index);
     let state = &run.steps[index.position()];
     NodeView {
         node_id: &spec.id,
         status: status::node(state.status),
         task_type: state.kind.as_deref().unwrap_or(&spec.kind),
         pool: &spec.pool,
-        depends_on: spec.after.iter().map(|before| header.spec(*before).id.as_str()).collect(),
+        depends_on: spec.after.iter().map(|before| run.spec(*before).id.as_str()).collect(),
         attempt: state.attempt,
         waiting_for: run.waiting_for(index),
         wake_at: moment(state.wake_at),
@@ -181,7 +186,8 @@ fn node(run: &Run, index: StepIndex) -> NodeView<'_> {
         completed_at: moment(state.ended_at),
         skip_reason: state.skip,
         error: state.error.as_deref(),
-        result: state.result.as_deref(),
+        items: items(run, index),
+        result: run.result(index),
     }
 }
 

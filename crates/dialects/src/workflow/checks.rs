@@ -8,6 +8,7 @@ use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
 use stepwell_core::definition::Workflow;
 
+use super::input::InputList;
 use crate::fields::{Field, Tree};
 use crate::problem::{Problem, Problems, Report, index_path, key_path, quoted};
 
@@ -20,10 +21,11 @@ const PROBLEMS_PER_SCHEMA_MAX: usize = 20;
 const MESSAGE_CHARS_MAX: usize = 256;
 const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 
-/// The compiled schemas of one workflow.
+/// The compiled schemas of one workflow, and the lists that its steps find in the input.
 #[derive(Debug, Default)]
 pub struct Checks {
     schemas: Vec<(Owner, Validator)>,
+    lists: Vec<InputList>,
 }
 
 /// Whose schema it is.
@@ -59,13 +61,13 @@ impl Checks {
                 add(Owner::Step(step.id.clone()), schema, &path);
             }
         }
-        report.finish(Some(Self { schemas }))
+        report.finish(Some(Self { schemas, lists: InputList::of(workflow) }))
     }
 
-    /// Every problem of what a run is given; none if it fits all schemas.
+    /// Every problem of what a run is given; none if it fits all schemas and all steps.
     #[must_use]
     pub fn check(&self, payload: &Map<String, Value>) -> Vec<Problem> {
-        if self.schemas.is_empty() {
+        if self.schemas.is_empty() && self.lists.is_empty() {
             return Vec::new();
         }
         self.check_value(&Value::Object(payload.clone()))
@@ -75,7 +77,10 @@ impl Checks {
     #[must_use]
     pub fn check_value(&self, payload: &Value) -> Vec<Problem> {
         let refusing = self.schemas.iter().filter(|(_, schema)| !schema.is_valid(payload));
-        refusing.flat_map(|(owner, schema)| owner.problems(schema, payload)).collect()
+        let by_schema = refusing.flat_map(|(owner, schema)| owner.problems(schema, payload));
+        let input = payload.as_object();
+        let lists = self.lists.iter().filter_map(|list| list.problem(input?));
+        by_schema.chain(lists).collect()
     }
 }
 

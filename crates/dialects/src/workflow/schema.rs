@@ -133,8 +133,29 @@ fn any_step() -> Value {
             "What the worker is given; texts may hold {{placeholders}}. Without it, the run's payload.",
             &json!({}),
         ),
+        "when": described(
+            "Asked once, when the step's turn has come; if it does not hold, the step is passed over. \
+             Such as {{approved}}, {{country}} == 'NO', {{size}} > 3 and not {{kind}} in ['a', 'b'].",
+            &json!({ "type": ["string", "boolean"], "minLength": 1, "maxLength": 1024 }),
+        ),
+        "for_each": described(
+            "The step is done once for each item of this list: a list, or exactly one {{placeholder}}. \
+             Its texts may use {{item}} and {{_item_index}}.",
+            &json!({ "anyOf": [
+                { "type": "array", "maxItems": 10000 },
+                { "type": "string", "pattern": "^\\s*\\{\\{[^{}]+\\}\\}\\s*$" },
+            ] }),
+        ),
+        "max_items": described(
+            "A longer list fails the step; only with for_each.",
+            &json!({ "type": "integer", "minimum": 1, "maximum": 10000, "default": 1000 }),
+        ),
+        "max_parallel": described(
+            "How many items may be under way at the same time; all if not given. Only with for_each.",
+            &json!({ "type": "integer", "minimum": 1, "maximum": 10000 }),
+        ),
         "outputs": described(
-            "Variable: where it stands in the result.",
+            "Variable: where it stands in the result; with for_each, the list of what each item's holds.",
             &json!({
                 "type": "object",
                 "maxProperties": 100,

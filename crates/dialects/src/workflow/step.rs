@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use stepwell_core::condition::Condition;
 use stepwell_core::definition::{StepSpec, TimeoutMode};
 use stepwell_core::duration::Interval;
 use stepwell_core::retry::RetryPolicy;
 use stepwell_core::template::NAME_CHARS_MAX;
 
 use super::checks;
+use super::items;
 use super::policy;
 use crate::fields::{Field, Fields};
 use crate::name::Shape;
@@ -61,8 +63,12 @@ pub(super) struct Draft<'n> {
     pub(super) after: Option<Vec<Field<'n, Node>>>,
     /// the compensation it names
     pub(super) on_failure: Option<Field<'n, Node>>,
-    /// every text that may hold placeholders
+    /// every text that may hold placeholders and is filled in for each item
     pub(super) templates: Vec<Field<'n, Node>>,
+    /// its condition
+    pub(super) when: Option<Field<'n, Node>>,
+    /// every text of the list for whose items it is done
+    pub(super) list: Vec<Field<'n, Node>>,
 }
 
 /// Reads one step.
@@ -76,6 +82,9 @@ pub(super) fn read<'n>(
     let kind = fields.required("type");
     let pool = pool(&mut fields);
     let params = fields.optional("params");
+    let when = fields.optional("when");
+    let list = fields.optional("for_each");
+    let for_each = items::read(list.as_ref(), &mut fields);
     let outputs = fields.optional("outputs").and_then(|field| outputs(&field));
     let timeout = fields.optional("timeout").and_then(|field| policy::wait(&field));
     let on_timeout = fields.optional("on_timeout").and_then(|field| field.word(&ON_TIMEOUT));
@@ -99,6 +108,8 @@ pub(super) fn read<'n>(
         outputs: outputs.unwrap_or_default(),
         after: Vec::new(),
         gate: name(&graph.gate),
+        when: when.as_ref().and_then(condition),
+        for_each,
         timeout: timeout.unwrap_or(defaults.timeout),
         on_timeout: on_timeout.unwrap_or(TimeoutMode::Republish),
         retry: retry.unwrap_or_else(|| defaults.retry.clone()),
@@ -107,7 +118,16 @@ pub(super) fn read<'n>(
         continue_on_failure: continue_on_failure.unwrap_or(false),
     };
     let after = graph.after.map(|after| after.items().unwrap_or_default());
-    Some(Draft { spec, field, id, after, on_failure: graph.on_failure, templates })
+    let list = list.iter().flat_map(Field::leaves).collect();
+    Some(Draft { spec, field, id, after, on_failure: graph.on_failure, templates, when, list })
+}
+
+/// Reads `when`. The place is that of the text, whose characters are counted from 1.
+fn condition(field: &Field<'_, Node>) -> Option<Condition> {
+    let text = field.text()?;
+    Condition::read(text)
+        .map_err(|error| field.report(field.problem("bad_condition", error.to_string())))
+        .ok()
 }
 
 const ON_TIMEOUT: [(&str, TimeoutMode); 2] =

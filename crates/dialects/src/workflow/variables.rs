@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use stepwell_core::expansion::{ITEM, ITEM_INDEX};
 use stepwell_core::template::{self, is_known, near};
 
 use super::graph;
@@ -50,7 +51,7 @@ pub(super) fn input_names(schema: Option<&Value>) -> Option<BTreeSet<String>> {
 /// Reports every placeholder of the main steps that no value can be found for.
 pub(super) fn check_steps(drafts: &[Draft<'_>], input: Option<&BTreeSet<String>>) {
     for (index, draft) in drafts.iter().enumerate() {
-        if draft.templates.is_empty() {
+        if draft.templates.is_empty() && draft.when.is_none() && draft.list.is_empty() {
             continue;
         }
         let before = graph::before(drafts, index);
@@ -60,7 +61,7 @@ pub(super) fn check_steps(drafts: &[Draft<'_>], input: Option<&BTreeSet<String>>
         });
         let later = drafts.iter().enumerate().filter(|(step, _)| !before.contains(step));
         let later = later.map(|(_, draft)| draft).collect::<Vec<_>>();
-        check(&draft.templates, known.as_ref(), &later);
+        Names { known: known.as_ref(), later: &later }.check(draft);
     }
 }
 
@@ -78,55 +79,98 @@ pub(super) fn check_compensation(
         input.iter().chain(outputs).map(String::as_str).collect()
     });
     for draft in drafts {
-        check(&draft.templates, known.as_ref(), &[]);
+        Names { known: known.as_ref(), later: &[] }.check(draft);
         if let Some(known) = &mut known {
             known.extend(draft.spec.outputs.keys().map(String::as_str));
         }
     }
 }
 
-fn check(templates: &[Field<'_, Node>], known: Option<&BTreeSet<&str>>, later: &[&Draft<'_>]) {
-    for field in templates {
-        let names = match template::variables(&field.json()) {
-            Ok(names) => names,
-            Err(error) => {
-                field.report(field.problem("bad_template", error.fault.to_string()));
-                continue;
-            }
+/// The names that a step may use.
+struct Names<'a> {
+    /// of the input and of outputs, if they can be known
+    known: Option<&'a BTreeSet<&'a str>>,
+    /// steps whose outputs come too late
+    later: &'a [&'a Draft<'a>],
+}
+
+/// Where in a step a name is used.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    /// where there is one thing to do
+    Once,
+    /// where there is an item
+    ForItem,
+    /// in what is asked before there are items
+    BeforeItems,
+}
+
+impl Names<'_> {
+    fn check(&self, draft: &Draft<'_>) {
+        let (in_params, before) = match draft.spec.for_each {
+            Some(_) => (Use::ForItem, Use::BeforeItems),
+            None => (Use::Once, Use::Once),
         };
-        for name in names {
-            if let Some(problem) = problem(field, &name, known, later) {
-                field.report(problem);
+        for field in &draft.templates {
+            self.check_template(field, in_params);
+        }
+        for field in &draft.list {
+            self.check_template(field, before);
+        }
+        if let (Some(field), Some(condition)) = (&draft.when, &draft.spec.when) {
+            for name in condition.variables() {
+                self.check_name(field, name, before);
             }
         }
     }
-}
 
-fn problem(
-    field: &Field<'_, Node>,
-    name: &str,
-    known: Option<&BTreeSet<&str>>,
-    later: &[&Draft<'_>],
-) -> Option<Problem> {
-    let problem =
-        || field.problem("unknown_variable", format!("there is no variable {}", quoted(name)));
-    if name.starts_with('_') {
-        let unknown = !is_known(name, SPECIALS);
-        return unknown.then(|| suggest(problem(), name, &SPECIALS.into_iter().collect()));
+    fn check_template(&self, field: &Field<'_, Node>, used: Use) {
+        match template::variables(&field.json()) {
+            Ok(names) => names.iter().for_each(|name| self.check_name(field, name, used)),
+            Err(error) => {
+                field.report(field.problem("bad_template", error.fault.to_string()));
+            }
+        }
     }
-    let known = known?;
-    if is_known(name, known.iter().copied()) {
-        return None;
+
+    fn check_name(&self, field: &Field<'_, Node>, name: &str, used: Use) {
+        if let Some(problem) = self.problem(field, name, used) {
+            field.report(problem);
+        }
     }
-    let sets_it =
-        |draft: &&&Draft<'_>| is_known(name, draft.spec.outputs.keys().map(String::as_str));
-    if let Some(draft) = later.iter().find(sets_it) {
-        let id = quoted(&draft.spec.id);
-        let message = format!("{} is set by step {id}, which is not before this one", quoted(name));
-        let help = format!("add {id} to this step's after");
-        return Some(field.problem("unknown_variable", message).help(help));
+
+    fn problem(&self, field: &Field<'_, Node>, name: &str, used: Use) -> Option<Problem> {
+        let unknown = |message| field.problem("unknown_variable", message);
+        let nothing_has_it = || unknown(format!("there is no variable {}", quoted(name)));
+        if is_known(name, [ITEM, ITEM_INDEX]) {
+            match used {
+                Use::ForItem => return None,
+                Use::BeforeItems => {
+                    let message = format!("there is no {} yet", quoted(name));
+                    let help = "when and for_each are asked once, for the step as a whole";
+                    return Some(unknown(message).help(help));
+                }
+                Use::Once => {}
+            }
+        }
+        if name.starts_with('_') {
+            let specials = SPECIALS.into_iter().collect();
+            return (!is_known(name, SPECIALS)).then(|| suggest(nothing_has_it(), name, &specials));
+        }
+        let known = self.known?;
+        if is_known(name, known.iter().copied()) {
+            return None;
+        }
+        let sets_it =
+            |draft: &&&Draft<'_>| is_known(name, draft.spec.outputs.keys().map(String::as_str));
+        if let Some(draft) = self.later.iter().find(sets_it) {
+            let id = quoted(&draft.spec.id);
+            let name = quoted(name);
+            let message = format!("{name} is set by step {id}, which is not before this one");
+            return Some(unknown(message).help(format!("add {id} to this step's after")));
+        }
+        Some(suggest(nothing_has_it(), name, known))
     }
-    Some(suggest(problem(), name, known))
 }
 
 fn suggest(problem: Problem, name: &str, known: &BTreeSet<&str>) -> Problem {

@@ -383,19 +383,19 @@ fn a_step_has_an_id_a_type_and_a_pool() {
     check_step(
         &cases,
         expect![[r#"
-        gate: a/b
-            6:9: steps[0].gate: "a/b" cannot be used here; use letters, digits, '.', '_' and '-', and begin with a letter or a digit
-        gate: {}
-            6:9: steps[0].gate: this must be text, not an object
-        continue_on_failure: maybe
-            6:24: steps[0].continue_on_failure: this must be true or false, not text
-        pooll: q
-            6:3: steps[0].pooll: there is no field "pooll"; did you mean "pool"?
-        timeuot: 5m
-            6:3: steps[0].timeuot: there is no field "timeuot"; did you mean "timeout"?
-        zzz: 1
-            6:3: steps[0].zzz: there is no field "zzz"; known fields are id, type, service, pool, params, outputs, timeout, on_timeout, retry, poll, continue_on_failure, after, gate, on_failure, payload_schema
-    "#]],
+            gate: a/b
+                6:9: steps[0].gate: "a/b" cannot be used here; use letters, digits, '.', '_' and '-', and begin with a letter or a digit
+            gate: {}
+                6:9: steps[0].gate: this must be text, not an object
+            continue_on_failure: maybe
+                6:24: steps[0].continue_on_failure: this must be true or false, not text
+            pooll: q
+                6:3: steps[0].pooll: there is no field "pooll"; did you mean "pool"?
+            timeuot: 5m
+                6:3: steps[0].timeuot: there is no field "timeuot"; did you mean "timeout"?
+            zzz: 1
+                6:3: steps[0].zzz: there is no field "zzz"; known fields are id, type, service, pool, params, when, for_each, max_items, max_parallel, outputs, timeout, on_timeout, retry, poll, continue_on_failure, after, gate, on_failure, payload_schema
+        "#]],
     );
 }
 

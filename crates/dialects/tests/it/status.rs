@@ -85,6 +85,7 @@ fn a_step_moves_only_as_the_contract_says() {
         PENDING -> CANCELLED
         PENDING -> FAILED_FINAL
         PENDING -> INITIATED
+        PENDING -> PROCESSING
         PENDING -> SUCCEEDED
         PROCESSING -> CANCELLED
         PROCESSING -> FAILED_FINAL

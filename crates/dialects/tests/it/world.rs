@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::command::{Carried, Command, Fence, StepRef};
 use stepwell_core::decide::{At, decide};
 use stepwell_core::definition::Workflow;
 use stepwell_core::effect::Effect;
 use stepwell_core::entry::Record;
-use stepwell_core::id::{LeaseId, RunId, StepIndex};
+use stepwell_core::id::{LeaseId, RunId};
 use stepwell_core::run::{Header, Run};
 use stepwell_core::step::Outcome;
 use stepwell_core::time::Timestamp;
@@ -34,7 +34,7 @@ impl World {
     }
 
     /// The same, with steps that an earlier run has finished.
-    pub(crate) fn start_with(header: Header, carried: Vec<(StepIndex, Value)>) -> Self {
+    pub(crate) fn start_with(header: Header, carried: Vec<Carried>) -> Self {
         let now_ms = header.created_at.as_millis();
         let run = Run::new(Arc::new(header));
         let mut world = Self { run, history: Vec::new(), effects: Vec::new(), now_ms, ids: 0 };
@@ -78,7 +78,7 @@ impl World {
     }
 
     fn attempt(&self, step: &str) -> (StepRef, Fence) {
-        let index = self.run.header.step_named(step).unwrap();
+        let index = self.run.step_named(step).unwrap();
         let lease = self.run.steps[index.position()].lease.unwrap();
         (StepRef::Id(step.to_owned()), Fence { attempt: lease.attempt, lease: lease.id })
     }

@@ -17,7 +17,7 @@ async fn a_run_goes_from_its_first_step_to_its_end() {
     let run = world.start("three-steps").await;
     for step in ["first", "second", "third"] {
         let taken = world.take_one().await;
-        assert_eq!(taken.run.header.spec(taken.directive.step).id, step);
+        assert_eq!(taken.run.spec(taken.directive.step).id, step);
         let stored = world.store.load(vec![run]).await.expect("loads").remove(0);
         let lease = stored.steps[taken.directive.step.position()].lease.expect("recorded");
         assert_eq!((lease.id, lease.attempt), (taken.directive.lease, 1));
@@ -127,7 +127,7 @@ async fn a_failed_step_is_undone_by_a_run_of_its_own() {
     for kind in ["REVERT", "NOTIFY"] {
         let taken = world.take_one().await;
         assert_eq!(taken.run.id(), undo);
-        assert_eq!(taken.run.header.spec(taken.directive.step).kind, kind);
+        assert_eq!(taken.run.spec(taken.directive.step).kind, kind);
         world.succeed(&taken).await;
     }
     let compensations = world.store.compensations(run).await.expect("the store answers");

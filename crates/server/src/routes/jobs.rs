@@ -228,7 +228,7 @@ async fn steps(
     let wanted = parameters.one("step_id")?;
     let run = find(&api, &caller, id).await?;
     if let Some(wanted) = wanted
-        && run.header.step_named(wanted).is_none()
+        && run.step_named(wanted).is_none()
     {
         let detail = format!("the job has no step {wanted:?}");
         return Err(ApiError::new(Code::UnknownStep, detail));

@@ -136,7 +136,7 @@ fn callback_urls(api: &Api, taken: &Taken) -> CallbackUrls {
     let subject = Subject {
         tenant: run.header.tenant.as_str(),
         run: run.id(),
-        step: &run.header.spec(directive.step).id,
+        step: &run.step_id(directive.step),
         fence: Fence { attempt: directive.attempt, lease: directive.lease },
     };
     let lease = run.steps[directive.step.position()].lease;

@@ -3,9 +3,11 @@
 //! Written apart from `core::decide` and smaller than it, on purpose. It is given facts, one after
 //! the other, and says which rule a fact breaks; it never says what should happen next.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
+use serde_json::Value;
 use stepwell_core::definition::{FailureMode, StepSpec};
 use stepwell_core::duration::Interval;
 use stepwell_core::entry::{Entry, OperationKind, Record};
@@ -14,6 +16,7 @@ use stepwell_core::run::{Header, RunStatus};
 use stepwell_core::step::SkipReason;
 use stepwell_core::time::Timestamp;
 
+mod items;
 mod order;
 mod rest;
 
@@ -44,6 +47,12 @@ pub(crate) struct Model {
     retry_at: Option<Timestamp>,
     /// what a person said about a step in the record that is being read
     operated: Option<(StepIndex, OperationKind)>,
+    /// the record that is being read starts the run
+    starting: bool,
+    /// the steps that were expanded, with the positions of their items
+    items: Vec<(StepIndex, Range<usize>)>,
+    /// the variables that were set
+    outputs: BTreeMap<String, Value>,
 }
 
 /// A step as its history tells it.
@@ -56,6 +65,8 @@ pub(crate) struct StepModel {
     tries: u32,
     polling_since: Option<Timestamp>,
     undone: bool,
+    /// what an item's worker returned
+    result: Option<Value>,
 }
 
 /// Where a step stands, in fewer words than the kernel has.
@@ -64,6 +75,8 @@ pub(crate) enum Stage {
     #[default]
     Waiting,
     Ready,
+    /// its items are steps of their own
+    Expanded,
     /// a directive is out; given up at `until`
     Leased {
         lease: LeaseId,
@@ -81,7 +94,7 @@ pub(crate) enum Stage {
     Failed,
     Cancelled,
     Skipped {
-        by_person: bool,
+        lets_pass: bool,
     },
 }
 
@@ -107,6 +120,9 @@ impl Model {
             attempt: 1,
             retry_at: None,
             operated: None,
+            starting: false,
+            items: Vec::new(),
+            outputs: BTreeMap::new(),
         }
     }
 
@@ -117,6 +133,7 @@ impl Model {
         })?;
         self.last_at = Some(record.at);
         self.operated = None;
+        self.starting = false;
         for entry in &record.entries {
             TERMINAL_STAYS.check(self.ended.is_none(), || {
                 format!("{} follows the end of the run", entry.word())
@@ -147,6 +164,7 @@ impl Model {
             Entry::RunStarted => {
                 ORDER_OF_STEPS.check(!self.started, || "a run started twice".to_owned())?;
                 self.started = true;
+                self.starting = true;
             }
             Entry::GateOpened { gate } => drop(self.gates.insert(gate.clone())),
             Entry::RunPaused { .. } => self.paused = true,
@@ -192,7 +210,12 @@ impl Model {
 
     fn read_step(&mut self, step: StepIndex, entry: &Entry, at: Timestamp, made: &Made) -> Verdict {
         match entry {
-            Entry::StepCarried { .. } => self.set(step, Stage::Succeeded),
+            Entry::StepCarried { result, .. } => {
+                self.set_outputs(step, Some(result));
+                self.set(step, Stage::Succeeded);
+            }
+            Entry::StepExpanded { items, .. } => self.expanded(step, items, at)?,
+            Entry::StepGathered { .. } => self.gathered(step)?,
             Entry::StepReadied { .. } => {
                 self.must_be_startable(step, at)?;
                 PAUSE_STARTS_NOTHING.check(self.paused, || "ready, but not paused".to_owned())?;
@@ -265,13 +288,20 @@ impl Model {
                         format!("{result} was not made for lease {lease} of step {}", step.0)
                     })?;
                 }
+                self.set_outputs(step, Some(result));
                 self.set(step, Stage::Succeeded);
             }
             Entry::StepFailed { error, .. } => {
-                if error.code == "template_unresolved" {
-                    self.must_be_startable(step, at)?;
-                } else {
-                    self.attempt_ended(step, error, at, made)?;
+                match error.code.as_str() {
+                    "item_failed" => self.failed_with_items(step)?,
+                    "template_unresolved" | "for_each_not_a_list" | "for_each_too_many" => {
+                        self.must_be_startable(step, at)?;
+                    }
+                    "condition_failed" => {
+                        self.must_be_startable(step, at)?;
+                        self.must_be_judged(step, None)?;
+                    }
+                    _ => self.attempt_ended(step, error, at, made)?,
                 }
                 self.failed(step);
             }
@@ -280,12 +310,12 @@ impl Model {
                 self.failed(step);
             }
             Entry::StepCancelled { .. } => {
-                OUTCOME_AS_MODELED.check(self.cancelled || self.rest_is_lost, || {
-                    format!("step {} was cancelled, and nobody asked", step.0)
-                })?;
+                let asked = self.cancelled || self.rest_is_lost || self.step_was_taken_over(step);
+                OUTCOME_AS_MODELED
+                    .check(asked, || format!("step {} was cancelled, and nobody asked", step.0))?;
                 self.set(step, Stage::Cancelled);
             }
-            Entry::StepSkipped { reason, .. } => self.skipped(step, *reason)?,
+            Entry::StepSkipped { reason, .. } => self.skipped(step, *reason, at)?,
             _ => {}
         }
         Ok(())
@@ -320,6 +350,7 @@ impl Model {
     fn dispatched(&mut self, step: StepIndex, attempt: u32, at: Timestamp) -> Verdict {
         self.must_be_startable(step, at)?;
         self.must_be_free()?;
+        self.must_be_done_itself(step)?;
         let allowed = self.spec(step).retry.attempts_max;
         let model = self.model_mut(step);
         ATTEMPTS_GAPLESS.check(attempt == model.attempt + 1, || {
@@ -338,6 +369,7 @@ impl Model {
     /// Its turn has come: from the start, after a pause, or after a rest that is over.
     fn must_be_startable(&self, step: StepIndex, at: Timestamp) -> Verdict {
         match self.stage(step) {
+            Stage::Waiting if self.is_item(step) => self.item_must_be_next(step),
             Stage::Waiting => ORDER_OF_STEPS.check(self.started && self.may_start(step), || {
                 format!("step {} started out of turn", step.0)
             }),
@@ -394,15 +426,21 @@ impl Model {
         self.set(step, Stage::Failed);
     }
 
-    fn skipped(&mut self, step: StepIndex, reason: SkipReason) -> Verdict {
-        let by_person = reason == SkipReason::Operator;
-        let sound = if by_person {
-            self.operated == Some((step, OperationKind::Skip))
-        } else {
-            self.stage(step) == Stage::Waiting && self.never_starts(step)
+    fn skipped(&mut self, step: StepIndex, reason: SkipReason, at: Timestamp) -> Verdict {
+        let unbegun = matches!(self.stage(step), Stage::Waiting | Stage::Expanded);
+        let sound = match reason {
+            SkipReason::Operator => self.operated == Some((step, OperationKind::Skip)),
+            SkipReason::Dependency => unbegun && self.never_starts(self.own(step)),
+            SkipReason::OtherItem => unbegun && self.is_lost_with_another(step),
+            SkipReason::Condition => {
+                self.must_be_startable(step, at)?;
+                self.must_be_judged(step, Some(false))?;
+                true
+            }
         };
         ORDER_OF_STEPS.check(sound, || format!("step {} was skipped without reason", step.0))?;
-        self.set(step, Stage::Skipped { by_person });
+        let lets_pass = matches!(reason, SkipReason::Operator | SkipReason::Condition);
+        self.set(step, Stage::Skipped { lets_pass });
         Ok(())
     }
 
@@ -412,9 +450,13 @@ impl Model {
 
     /// It waits for a person: it is paused, or everything left stands behind a closed gate.
     pub(crate) fn is_held(&self) -> bool {
-        let waits_for_gate =
-            |step: &StepModel| step.stage.has_ended() || step.stage == Stage::Waiting;
-        self.paused || self.steps.iter().all(waits_for_gate)
+        let waits_for_gate = |step: StepIndex| match self.stage(step) {
+            Stage::Waiting => true,
+            // Its items may have been taken over from another run before its turn.
+            Stage::Expanded => !self.may_start(step),
+            stage => stage.has_ended(),
+        };
+        self.paused || self.indices().all(waits_for_gate)
     }
 
     fn indices(&self) -> impl Iterator<Item = StepIndex> + use<> {
@@ -422,7 +464,7 @@ impl Model {
     }
 
     fn spec(&self, step: StepIndex) -> &StepSpec {
-        self.header.spec(step)
+        &self.header.specs()[self.own(step).position()]
     }
 
     fn model(&self, step: StepIndex) -> &StepModel {

@@ -73,6 +73,7 @@ rules! {
     TIMED_OUT_WAS_LIVE = "I20", "only a live attempt times out, and it ends only once";
     TERMINAL_STAYS = "I21", "what has ended never changes";
     ORDER_OF_STEPS = "I22", "a step starts only when its gate is open and all before it let it pass";
+    ITEMS_MAKE_THE_STEP = "I23", "a step with a list is done by its items, within its limits, and ends as they do";
     OUTCOME_AS_MODELED = "I24", "a run ends exactly when its steps have, and as they say";
     OPEN_RUNS_COUNTED = "I25", "the number of open runs is the count of open runs";
     CANCEL_STARTS_NOTHING = "I26", "after a cancel no attempt begins";

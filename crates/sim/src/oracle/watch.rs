@@ -317,7 +317,7 @@ impl Oracle {
         };
         match entry {
             Entry::StepFailed { step, .. } | Entry::StepTimedOut { step, .. } => {
-                let (state, spec) = (&run.steps[step.position()], run.header.spec(*step));
+                let (state, spec) = (&run.steps[step.position()], run.spec(*step));
                 if state.tries > 1 && state.tries == spec.retry.attempts_max {
                     self.saw(Probe::RetriesExhausted);
                 }

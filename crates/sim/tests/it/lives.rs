@@ -6,7 +6,7 @@ use stepwell_sim::oracle::Arrows;
 #[test]
 fn whatever_is_asked_of_a_run_the_second_opinion_agrees() {
     let mut arrows = Arrows::default();
-    for seed in 7_000..10_000 {
+    for seed in 7_000..12_000 {
         let life = live(seed);
         assert_eq!(life.violation, None, "see it: cargo xtask sim --life {seed}");
         arrows.merge(&life.arrows);

@@ -11,8 +11,8 @@ use stepwell_core::step::{Outcome, StepError, StepStatus};
 use super::Subject;
 use super::lists::stale_report;
 use super::world::{
-    World, ack, all, at, decided, failure, header, key, letter, message, pooled, report, run_id,
-    started, success, undoing, woken,
+    World, ack, all, at, decided, failure, header, itemized, key, letter, message, pooled, report,
+    run_id, started, success, undoing, woken,
 };
 use crate::memory::MemoryStore;
 use crate::model::{
@@ -87,7 +87,8 @@ fn group(dice: &mut Dice, runs: &[Arc<Run>], round: u64) -> Vec<Item> {
 
 fn creation(dice: &mut Dice, number: u64) -> Create {
     let tenant = Tenant::new(["acme", "globex"][usize::from(dice.roll(3) == 0)]);
-    let workflow = pooled(["mail", "files"][usize::from(dice.roll(2) == 0)]);
+    let pool = ["mail", "files"][usize::from(dice.roll(2) == 0)];
+    let workflow = if dice.roll(3) == 0 { itemized(pool, 3) } else { pooled(pool) };
     let correlation_id = (dice.roll(3) == 0).then(|| "case-7".to_owned());
     let priority = u8::try_from(dice.roll(11)).expect("at most ten");
     let created_at = at(dice.roll(100));

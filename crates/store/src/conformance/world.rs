@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 use stepwell_core::command::{Command, Fence, StepRef};
 use stepwell_core::decide::{At, decide};
 use stepwell_core::definition::{
-    CancelMode, FailureMode, Part, Poll, StepSpec, TimeoutMode, Workflow,
+    CancelMode, FailureMode, ForEach, Part, Poll, StepSpec, TimeoutMode, Workflow,
 };
 use stepwell_core::duration::Interval;
 use stepwell_core::entry::Record;
 use stepwell_core::id::{RunId, StepIndex, Tenant};
 use stepwell_core::retry::RetryPolicy;
 use stepwell_core::run::{Dialect, Header, Parent, Run};
-use stepwell_core::step::{Outcome, StepError};
+use stepwell_core::step::{Outcome, Step, StepError};
 use stepwell_core::time::Timestamp;
 use uuid::Uuid;
 
@@ -202,6 +202,8 @@ pub fn step(id: &str) -> StepSpec {
         outputs: BTreeMap::from([("found".to_owned(), "found".to_owned())]),
         after: Vec::new(),
         gate: None,
+        when: None,
+        for_each: None,
         timeout: Interval::from_secs(900),
         on_timeout: TimeoutMode::Republish,
         retry: RetryPolicy::fixed(3, Interval::from_secs(30)),
@@ -217,6 +219,17 @@ pub fn pooled(pool: &str) -> Arc<Workflow> {
     for step in &mut workflow.steps {
         pool.clone_into(&mut step.pool);
     }
+    Arc::new(workflow)
+}
+
+/// The same, where the first step is done once for each of so many items, two at a time.
+pub fn itemized(pool: &str, count: u16) -> Arc<Workflow> {
+    let mut workflow = Arc::unwrap_or_clone(pooled(pool));
+    workflow.steps[0].for_each = Some(ForEach {
+        list: (0..count).map(|number| json!({ "number": number, "ratio": 0.1 })).collect(),
+        items_max: count,
+        parallel_max: Some(2),
+    });
     Arc::new(workflow)
 }
 
@@ -249,10 +262,12 @@ pub fn woken(run: &Arc<Run>) -> Advance {
 
 fn decided_at(run: &Arc<Run>, command: &Command, now: Timestamp) -> Advance {
     let (after, record) = decision(run, command, now);
+    let untouched = Step::new();
     let changed = after
-        .indexed()
-        .filter(|(index, step)| run.steps[index.position()] != **step)
-        .map(|(index, _)| index)
+        .steps
+        .changed_since(&run.steps)
+        .filter(|(_, before, step)| before.unwrap_or(&untouched) != *step)
+        .map(|(position, ..)| StepIndex::at(position))
         .collect();
     Advance {
         run: Arc::new(after),

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use stepwell_core::definition::{CancelMode, Part, Workflow};
+use stepwell_core::expansion::Expansion;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Dialect, Header, Parent, Routing, Run, RunStatus};
-use stepwell_core::step::{Step, StepError};
+use stepwell_core::step::StepError;
+use stepwell_core::steps::Steps;
 use stepwell_core::time::Timestamp;
 
 use super::Epoch;
@@ -35,8 +37,10 @@ pub struct StoredRun {
     pub cancel: Option<CancelMode>,
     /// open gates
     pub gates_open: BTreeSet<String>,
-    /// in order
-    pub steps: Vec<Step>,
+    /// in order, items behind the workflow's own
+    pub steps: Steps,
+    /// the steps that were expanded, in the order in which it happened
+    pub expansions: Vec<Expansion>,
     /// variables that results have set
     pub outputs: Map<String, Value>,
     /// when the next attempt of the whole run begins
@@ -120,6 +124,7 @@ impl StoredRun {
             cancel: run.cancel,
             gates_open: run.gates_open.clone(),
             steps: run.steps.clone(),
+            expansions: run.expansions.clone(),
             outputs: (*run.outputs).clone(),
             retry_at: run.retry_at,
             error: run.error.as_deref().cloned(),
@@ -160,6 +165,7 @@ impl StoredRun {
             cancel: self.cancel,
             gates_open: self.gates_open,
             steps: self.steps,
+            expansions: self.expansions,
             outputs: Arc::new(self.outputs),
             retry_at: self.retry_at,
             error: self.error.map(Arc::new),

@@ -141,5 +141,5 @@ async fn complete(db: &Connection, completions: &[AdvanceRows]) -> Result<(), St
 }
 
 fn named(run: RunId, steps: &[crate::rows::StepRow]) -> impl Iterator<Item = NamedStep<'_>> {
-    steps.iter().map(move |row| NamedStep { run, node: "step", row })
+    steps.iter().map(move |row| NamedStep { run, node: "step".into(), row })
 }

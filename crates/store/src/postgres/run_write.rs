@@ -1,6 +1,8 @@
 //! The rows of runs as arrays, one statement for all rows of a kind: how they are written, and nothing
 //! about when.
 
+use std::borrow::Cow;
+
 use stepwell_core::id::RunId;
 use stepwell_core::run::RunStatus;
 use stepwell_core::step::StepError;
@@ -45,7 +47,7 @@ pub(super) struct Of<'a, T> {
 /// A step of a run, with the name that the workflow gives it.
 pub(super) struct NamedStep<'a> {
     pub(super) run: RunId,
-    pub(super) node: &'a str,
+    pub(super) node: Cow<'a, str>,
     pub(super) row: &'a StepRow,
 }
 
@@ -133,7 +135,7 @@ pub(super) fn steps<'a>(steps: &'a [NamedStep<'a>]) -> Vec<Bound<'a>> {
     vec![
         column(steps, |step| step.run.0),
         column(steps, |step| i32::from(step.row.position)),
-        column(steps, |step| Text(step.node)),
+        column(steps, |step| Text(&step.node)),
         column(steps, |step| step.row.status.word()),
         column(steps, |step| small(step.row.attempt)),
         column(steps, |step| small(step.row.tries)),

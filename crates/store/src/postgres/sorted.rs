@@ -162,7 +162,7 @@ impl<'a> Sorted<'a> {
 
     fn name(&mut self, steps: &'a [StepRow], run: Option<&'a Arc<Run>>) {
         let run = run.expect("every run that is written was noted in the same walk");
-        let node = |step: &StepRow| run.header.spec(StepIndex(step.position)).id.as_str();
+        let node = |step: &StepRow| run.step_id(StepIndex(step.position));
         for (place, row) in steps.iter().enumerate() {
             // Several decisions on a run may name a step several times, always as it is in the end.
             if steps[..place].iter().all(|earlier| earlier.position != row.position) {

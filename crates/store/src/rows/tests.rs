@@ -10,11 +10,13 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use stepwell_core::definition::{FailureMode, StepSpec, TimeoutMode, Workflow};
 use stepwell_core::duration::Interval;
+use stepwell_core::expansion::Expansion;
 use stepwell_core::id::LeaseId;
 use stepwell_core::lane::{Lane, RoutingKey};
 use stepwell_core::retry::RetryPolicy;
 use stepwell_core::run::Header;
 use stepwell_core::step::PollTurn;
+use stepwell_core::steps::Steps;
 use uuid::Uuid;
 
 use super::*;
@@ -80,7 +82,11 @@ fn step() -> impl Strategy<Value = Step> {
     let counts = (select(StepStatus::ALL.to_vec()), any::<u32>(), any::<u32>());
     let work = (option::of(json()), option::of(any::<String>()), option::of(json()));
     let state = (option::of(lease()), option::of(poll()), option::of(error()));
-    let skip = option::of(select(vec![SkipReason::Dependency, SkipReason::Operator]));
+    let skip = option::of(select(vec![
+        SkipReason::Dependency,
+        SkipReason::Operator,
+        SkipReason::Condition,
+    ]));
     let rest = (skip, option::of(run_id()));
     let moments = (option::of(moment()), option::of(moment()), option::of(moment()));
     (counts, work, state, rest, moments).prop_map(|(counts, work, state, rest, moments)| Step {
@@ -160,6 +166,8 @@ fn spec(id: &str) -> StepSpec {
         outputs: BTreeMap::new(),
         after: Vec::new(),
         gate: None,
+        when: None,
+        for_each: None,
         timeout: Interval::from_secs(1),
         on_timeout: TimeoutMode::Fail,
         retry: RetryPolicy::once(),
@@ -175,8 +183,8 @@ fn run() -> impl Strategy<Value = Run> {
     let flags = (any::<bool>(), cancel, btree_set(any::<String>(), 0..3));
     let steps = vec(prop_oneof![Just(Step::new()), step()], STEPS);
     let moments = (option::of(moment()), moment(), option::of(moment()), option::of(moment()));
-    (header(), counts, flags, steps, map(), option::of(error()), moments).prop_map(
-        |(header, counts, flags, steps, outputs, error, moments)| Run {
+    (header(), counts, flags, with_items(steps), map(), option::of(error()), moments).prop_map(
+        |(header, counts, flags, (steps, expansions), outputs, error, moments)| Run {
             header: Arc::new(header),
             version: counts.0,
             status: counts.1,
@@ -185,6 +193,7 @@ fn run() -> impl Strategy<Value = Run> {
             cancel: flags.1,
             gates_open: flags.2,
             steps,
+            expansions,
             outputs: Arc::new(outputs),
             retry_at: moments.0,
             error: error.map(Arc::new),
@@ -193,6 +202,33 @@ fn run() -> impl Strategy<Value = Run> {
             ended_at: moments.3,
         },
     )
+}
+
+/// Some of the steps are expanded, in any order; one may have an empty list.
+fn with_items(
+    steps: impl Strategy<Value = Vec<Step>>,
+) -> impl Strategy<Value = (Steps, Vec<Expansion>)> {
+    let begun = step().prop_map(|step| match step.status {
+        StepStatus::Expanded => Step::new(),
+        _ => step,
+    });
+    let item = prop_oneof![1 => Just(Step::new()), 2 => begun];
+    let lists = btree_map(0..STEPS, vec(item, 0..14), 0..=STEPS).prop_map(Vec::from_iter);
+    (steps, lists.prop_shuffle()).prop_map(|(mut steps, lists)| {
+        let mut places = Vec::new();
+        for (parent, items) in lists {
+            steps[parent].status = StepStatus::Expanded;
+            places.push((parent, steps.len(), items.len()));
+            steps.extend(items);
+        }
+        let steps = Steps::from(steps);
+        let place = |count: usize| u16::try_from(count).expect("there are few");
+        let expansions = places.into_iter().map(|(parent, first, count)| {
+            Expansion::counted(StepIndex::at(parent), place(first), place(count), &steps)
+        });
+        let expansions = expansions.collect();
+        (steps, expansions)
+    })
 }
 
 proptest! {
@@ -209,7 +245,9 @@ proptest! {
 
 #[test]
 fn a_row_that_we_did_not_write_is_told() {
-    let run = run().new_tree(&mut TestRunner::deterministic()).unwrap().current();
+    let mut run = run().new_tree(&mut TestRunner::deterministic()).unwrap().current();
+    run.steps = Steps::waiting(STEPS);
+    run.expansions.clear();
     let told = |step: StepRow| {
         let decoded = decode(HeaderRow::encode(&run), StateRow::encode(&run), vec![step]);
         decoded.unwrap_err().to_string()

@@ -53,6 +53,18 @@ async fn a_stale_item_does_not_cost_its_neighbors() {
     on_each_store(conformance::a_stale_item_does_not_cost_its_neighbors).await;
 }
 
+// B-021: the items of a step are rows of their own, and come back with it.
+#[tokio::test]
+async fn items_come_back_as_they_were() {
+    on_each_store(conformance::items_come_back_as_they_were).await;
+}
+
+// B-021
+#[tokio::test]
+async fn items_wait_in_the_queue_each_on_its_own() {
+    on_each_store(conformance::items_wait_in_the_queue_each_on_its_own).await;
+}
+
 #[tokio::test]
 async fn a_run_that_does_not_exist_is_stale() {
     on_each_store(conformance::a_run_that_does_not_exist_is_stale).await;

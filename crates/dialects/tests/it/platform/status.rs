@@ -83,11 +83,13 @@ fn a_node_moves_only_along_declared_ways() {
         pending -> dispatched
         pending -> failed
         pending -> ready
+        pending -> running
         pending -> skipped
         ready -> cancelled
         ready -> completed
         ready -> dispatched
         ready -> failed
+        ready -> running
         ready -> skipped
         running -> cancelled
         running -> completed

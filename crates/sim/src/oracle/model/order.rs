@@ -32,7 +32,7 @@ impl Model {
     }
 
     fn is_settled(&self, step: StepIndex) -> bool {
-        matches!(self.stage(step), Stage::Succeeded | Stage::Skipped { by_person: true })
+        matches!(self.stage(step), Stage::Succeeded | Stage::Skipped { lets_pass: true })
     }
 
     fn lets_pass(&self, step: StepIndex) -> bool {
@@ -67,7 +67,9 @@ impl Model {
         })
     }
 
+    /// A failed item fails its step, and that the run; unless a person took the step over.
     fn fails_the_run(&self, step: StepIndex) -> bool {
-        self.stage(step) == Stage::Failed && !self.spec(step).continue_on_failure
+        let matters = !self.is_item(step) && !self.spec(step).continue_on_failure;
+        matters && self.stage(step) == Stage::Failed
     }
 }

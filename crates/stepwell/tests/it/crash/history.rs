@@ -107,6 +107,8 @@ impl History<'_> {
             }
             Entry::StepCarried { .. }
             | Entry::StepReadied { .. }
+            | Entry::StepExpanded { .. }
+            | Entry::StepGathered { .. }
             | Entry::AttemptPublished { .. }
             | Entry::PollHeld { .. }
             | Entry::StepHeld { .. }
@@ -185,7 +187,7 @@ impl History<'_> {
         let progress = &self.steps[step.position()];
         Attempt {
             job_id: self.run.id().to_string(),
-            step_id: self.run.header.spec(step).id.clone(),
+            step_id: self.run.step_id(step).into_owned(),
             tenant_id: self.run.header.tenant.as_str().to_owned(),
             attempt_no: progress.attempt,
             lease_id: progress.lease.map(|lease| lease.to_string()).unwrap_or_default(),

@@ -137,7 +137,7 @@ CREATE TABLE stale_report (
     PRIMARY KEY (run_id, number)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE step (
+CREATE TABLE "step" (
     run_id           BLOB    NOT NULL CHECK (length(run_id) = 16),
     position         INTEGER NOT NULL CHECK (position BETWEEN 0 AND 65535),
     status           TEXT    NOT NULL,
@@ -170,6 +170,7 @@ CREATE TABLE step (
                WHEN 'retry_wait' THEN lease_id IS NULL     AND ended_at IS NULL
                WHEN 'waiting'    THEN lease_id IS NULL     AND ended_at IS NULL
                WHEN 'ready'      THEN lease_id IS NULL     AND ended_at IS NULL
+               WHEN 'expanded'   THEN lease_id IS NULL     AND ended_at IS NULL
                WHEN 'failed'     THEN lease_id IS NULL     AND ended_at IS NOT NULL
                WHEN 'timed_out'  THEN lease_id IS NULL     AND ended_at IS NOT NULL
                WHEN 'cancelled'  THEN lease_id IS NULL     AND ended_at IS NOT NULL
