@@ -164,7 +164,7 @@ pub(crate) struct Job {
 pub(crate) struct Step {
     /// its job
     job_id: uuid::Uuid,
-    /// its id
+    /// its id; of an item of it with its number, as in `pack[3]`
     step_id: String,
     /// the kind of work
     step_type: String,
@@ -197,12 +197,30 @@ pub(crate) struct Step {
     error: Option<StepError>,
     /// the job that undoes it
     compensation_job_id: Option<uuid::Uuid>,
+    /// how far its items have come, if it is done once for each item of a list
+    #[schema(required = false)]
+    items: Option<Items>,
     /// what its worker returned; only in the list of steps
     #[schema(required = false)]
     result: Option<Value>,
     /// every attempt, oldest first; only in the list of steps
     #[schema(required = false)]
     attempts: Option<Vec<Attempt>>,
+}
+
+/// How far the items of a step have come.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Items {
+    /// how many there are
+    count: u16,
+    /// how many have ended, well or not
+    ended: u16,
+    /// how many failed for good
+    failed: u16,
+    /// how many have begun and have not ended
+    under_way: u16,
+    /// how many wait for their turn
+    waiting: u16,
 }
 
 /// One try of a step.

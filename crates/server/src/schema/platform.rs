@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use super::job::StepError;
+use super::job::{Items, StepError};
 
 /// A job to be made.
 #[derive(Deserialize, ToSchema)]
@@ -236,11 +236,14 @@ pub(crate) struct Node {
     /// when it ended
     #[schema(format = DateTime)]
     completed_at: Option<String>,
-    /// why it was passed over
+    /// why it was passed over: `dependency`, `operator`, `condition` or `other_item`
     skip_reason: Option<String>,
     /// why the newest attempt, or the node, did not succeed
     error: Option<StepError>,
-    /// what its worker returned
+    /// how far its items have come, if it is done once for each item of a list
+    #[schema(required = false)]
+    items: Option<Items>,
+    /// what its worker returned; with items, the list of what was returned for each
     result: Option<Value>,
 }
 

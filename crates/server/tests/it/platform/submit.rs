@@ -187,3 +187,69 @@ async fn a_job_can_be_explained_paused_and_taken_up_again_like_any_other() {
     assert_eq!((&new["resumes"], &new["status"]), (&json!(id), &json!("running")));
     assert_eq!(new["correlation_id"], "c-1");
 }
+
+/// One node for each parcel, and one that is not always needed.
+const PARCELS: &str = "
+name: parcels
+steps:
+  - {id: pack, type: PACK, pool: warehouse, for_each: \"{{parcels}}\", max_items: 3}
+  - {id: customs, type: CUSTOMS, pool: carriers, after: [pack], when: \"{{abroad}}\"}
+";
+
+// B-021, X-111, X-112: a node for each item of a list, and one whose condition does not hold.
+#[tokio::test]
+async fn a_job_shows_the_items_of_a_node_and_why_another_was_passed_over() {
+    let site = site().await;
+    site.publish(PARCELS).await;
+    let parcels = json!({"parcels": ["book", "lamp"], "abroad": false});
+    let order = json!({"workflow_id": "parcels", "input_params": parcels, "correlation_id": "c-1"});
+    site.ask(post("/api/platform/submit").json(&order)).await.expect(StatusCode::OK);
+    let id = job(&site, "correlation_id=c-1").await["job_id"].as_str().unwrap().to_owned();
+    let first = site.lease("warehouse").await;
+    site.report(&first, "SUCCEEDED").await;
+    let pack = show(&site, &id).await["nodes"][0].take();
+    assert_eq!((&pack["node_id"], &pack["status"]), (&json!("pack"), &json!("running")));
+    let items = json!({"count": 2, "ended": 1, "failed": 0, "under_way": 1, "waiting": 0});
+    assert_eq!(pack["items"], items);
+    let steps = site.ask(get(&format!("/v1/jobs/{id}/steps"))).await.expect(StatusCode::OK);
+    let ids: Vec<_> = steps["items"].as_array().unwrap().iter().map(|it| &it["step_id"]).collect();
+    assert_eq!(ids, ["pack", "pack[0]", "pack[1]", "customs"]);
+    let second = site.lease("warehouse").await;
+    site.report(&second, "SUCCEEDED").await;
+    let job = show(&site, &id).await;
+    assert_eq!(
+        (&job["status"], &job["nodes"][0]["status"]),
+        (&json!("completed"), &json!("completed"))
+    );
+    let customs = &job["nodes"][1];
+    assert_eq!(
+        (&customs["status"], &customs["skip_reason"]),
+        (&json!("skipped"), &json!("condition"))
+    );
+}
+
+// X-112: a list that is too long is refused before anything is written.
+#[tokio::test]
+async fn a_list_with_more_items_than_its_node_allows_is_refused() {
+    let site = site().await;
+    site.publish(PARCELS).await;
+    let parcels = |count: usize| {
+        let input = json!({"parcels": vec![0; count], "abroad": false});
+        json!({"workflow_id": "parcels", "input_params": input})
+    };
+    for path in ["/api/platform/submit", "/api/v1/jobs"] {
+        for count in [4, 100_000] {
+            let reply = site.ask(post(path).json(&parcels(count))).await;
+            let problem = reply.refused(422, "invalid_request");
+            let detail = &problem["details"][0];
+            assert_eq!(detail["path"], "input_params.parcels", "{problem}");
+            assert_eq!(detail["message"], format!("the list has {count} items"));
+        }
+        let million = post(path).json(&parcels(1_000_000));
+        site.ask(million).await.refused(413, "body_too_large");
+        let text = json!({"workflow_id": "parcels", "input_params": {"parcels": 7}});
+        site.ask(post(path).json(&text)).await.refused(422, "invalid_request");
+    }
+    until_settled(&site).await;
+    assert_eq!(jobs(&site).await, 2, "only the two that were waited for");
+}
