@@ -21,8 +21,6 @@ mod model;
 pub mod postgres;
 mod rows;
 pub mod sqlite;
-#[cfg(feature = "postgres")]
-pub mod transfer;
 
 use std::future::Future;
 use std::pin::Pin;

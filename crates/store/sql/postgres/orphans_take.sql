@@ -7,18 +7,25 @@ WITH orphan AS (
       FROM instance AS gone
      CROSS JOIN LATERAL (SELECT run.id, run.owner
                            FROM run
-                          WHERE run.owner = gone.epoch AND run.ended_at IS NULL
-                          ORDER BY run.id
+                          -- As a range, so that only the index by owner has the order: there may
+                          -- be millions of older runs that belong to the living.
+                          WHERE run.owner >= gone.epoch AND run.owner <= gone.epoch
+                            AND run.ended_at IS NULL
+                          ORDER BY run.owner, run.id
                           LIMIT $2
                             FOR NO KEY UPDATE SKIP LOCKED) AS found
      WHERE gone.state <> 'alive'
      ORDER BY found.id
      LIMIT $2
 ), asked AS (
-    SELECT DISTINCT run.id, run.owner
+    SELECT DISTINCT found.id, found.owner
       FROM input
-      JOIN run ON run.id = input.run_id AND run.ended_at IS NOT NULL
-      JOIN instance AS gone ON gone.epoch = run.owner AND gone.state <> 'alive'
+           -- OFFSET keeps it a question of its own, asked input by input.
+     CROSS JOIN LATERAL (SELECT run.id, run.owner
+                           FROM run
+                          WHERE run.id = input.run_id AND run.ended_at IS NOT NULL
+                         OFFSET 0) AS found
+      JOIN instance AS gone ON gone.epoch = found.owner AND gone.state <> 'alive'
 )
 UPDATE run
    SET owner = $1

@@ -3,7 +3,7 @@ UPDATE run
    SET owner = $1
   FROM instance AS gone
  WHERE run.id = ANY($2)
-   AND run.ended_at IS NULL
-   AND gone.epoch = run.owner
+   AND coalesce(run.ended_at, -1) = -1
+   AND gone.epoch = run.owner + 0
    AND gone.state <> 'alive'
 RETURNING run.id, run.tenant, run.parent_run IS NOT NULL, run.ended_at IS NOT NULL, gone.epoch

@@ -2,7 +2,8 @@
 -- since it was loaded, another instance owns it, or it has ended, and such a run never changes.
 --
 -- One statement for what SQLite does with two: PostgreSQL compares values, and leaves the index
--- alone where they are equal. A stored moment that is earlier stays, for the same reason.
+-- alone where they are equal. A stored moment that is earlier stays, for the same reason. The owner is
+-- compared as a sum, which no index has: the way to a run is its id, whatever the planner believes.
 UPDATE run
    SET version       = new.version,
        attempt       = new.attempt,
@@ -29,7 +30,7 @@ UPDATE run
                wake_at, ended_at, expires_at)
  WHERE run.id        = new.id
    AND run.version   = new.from_version
-   AND run.owner     = $1
-   AND run.ended_at  IS NULL
+   AND run.owner + 0 = $1
+   AND coalesce(run.ended_at, -1) = -1
 -- A tenant is named where it gets room: a run of its own has ended.
 RETURNING run.id, CASE WHEN run.ended_at IS NOT NULL AND run.parent_run IS NULL THEN run.tenant END

@@ -3,7 +3,7 @@
 UPDATE run
    SET owner = $3
  WHERE run.id = ANY($2)
-   AND run.owner = $1
-   AND run.ended_at IS NULL
+   AND run.owner + 0 = $1
+   AND coalesce(run.ended_at, -1) = -1
    AND EXISTS (SELECT FROM instance WHERE epoch = $3 AND state = 'alive')
 RETURNING run.id, run.tenant, run.parent_run IS NOT NULL, run.ended_at IS NOT NULL, $1

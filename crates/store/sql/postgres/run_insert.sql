@@ -19,11 +19,10 @@ SELECT id, $1, tenant, dialect, workflow, workflow_version, compensation, parent
                paused, cancel, gates_open, outputs, current_step, error_code, error_message,
                retry_at, wake_at, updated_at, started_at, ended_at, expires_at, idempotency_hash,
                cause)
- WHERE CASE WHEN cause IS NULL
-            THEN NOT EXISTS (SELECT FROM run AS known WHERE known.id = new.id)
-            ELSE EXISTS (SELECT FROM run AS moved
-                          WHERE moved.id = new.cause AND moved.xmin = pg_current_xact_id()::xid)
-       END
+ WHERE NOT EXISTS (SELECT FROM run AS known WHERE known.id = new.id AND new.cause IS NULL)
+   AND (cause IS NULL
+        OR EXISTS (SELECT FROM run AS moved
+                    WHERE moved.id = new.cause AND moved.xmin = pg_current_xact_id()::xid))
        -- The key is taken a statement ago, in the same transaction.
    AND (idempotency_hash IS NULL
         OR EXISTS (SELECT FROM idempotency AS key

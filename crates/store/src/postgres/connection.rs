@@ -12,6 +12,8 @@ use super::place::Place;
 use super::{Options, tls};
 use crate::error::StoreError;
 
+const SESSION: &str = include_str!("../../sql/postgres/session.sql");
+
 /// Makes connections.
 #[derive(Clone)]
 pub(super) struct Opener {
@@ -25,7 +27,7 @@ pub(super) struct Opener {
 pub(super) enum Purpose {
     /// commits: the same statements over and over, planned once
     Commit,
-    /// everything else
+    /// everything else, planned for the values and the sizes of the moment
     Query,
 }
 
@@ -55,32 +57,23 @@ impl Opener {
         Ok(Connection { client, prepared: HashMap::new(), patience })
     }
 
-    /// The settings of a session.
+    /// The settings of a session: those that never differ, then those that do.
     ///
-    /// Whole tables are never read where an index can be used, and joins go row by row along an index:
-    /// a plan that was made while a table was small must not be the plan when it is large. A hang
-    /// becomes an error, and a transaction that its client has left behind ends by itself, so that
-    /// nobody waits for a process that was stopped. A commit waits for the disk, even where the
-    /// server's own setting would not.
+    /// A hang becomes an error, and a transaction that its client has left behind ends by itself, so
+    /// that nobody waits for a process that was stopped.
     fn settings(&self, purpose: Purpose) -> String {
         let Options { statement_timeout, lock_timeout, idle_timeout, .. } = &self.options;
         let plans = match purpose {
             Purpose::Commit => "force_generic_plan",
-            Purpose::Query => "auto",
+            Purpose::Query => "force_custom_plan",
         };
         format!(
-            "SET search_path = {schema};
-             SET client_min_messages = warning;
+            "{SESSION};
+             SET search_path = {schema};
              SET statement_timeout = {statement};
              SET lock_timeout = {lock};
              SET idle_in_transaction_session_timeout = {idle};
-             SET plan_cache_mode = {plans};
-             SET enable_seqscan = off;
-             SET enable_hashjoin = off;
-             SET enable_mergejoin = off;
-             SET jit = off;
-             SELECT set_config('synchronous_commit', 'on', FALSE)
-              WHERE current_setting('synchronous_commit') = 'off'",
+             SET plan_cache_mode = {plans}",
             schema = self.place.schema,
             statement = statement_timeout.as_millis(),
             lock = lock_timeout.as_millis(),

@@ -3,11 +3,12 @@
 //! A word may be lost, doubled or late; what counts stands in the tables. So nobody waits for a word to
 //! be sent, and whoever listens looks at everything again after the connection was gone.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_postgres::{AsyncMessage, Error};
 
 use super::connection::{Connection, Opener};
@@ -139,15 +140,27 @@ impl Teller {
     }
 }
 
-/// Listens for an instance until the receiver is dropped, on a connection of its own.
+/// Listens for an instance until the receiver is dropped or the store is closed, on a connection of its
+/// own.
 pub(super) async fn listen(
     opener: Arc<Opener>,
     epoch: Epoch,
+    mut closed: watch::Receiver<bool>,
 ) -> Result<mpsc::Receiver<Signal>, StoreError> {
+    if *closed.borrow() {
+        return Err(super::pool::closed());
+    }
     let (ear, signals) = mpsc::channel(SIGNALS_MAX);
     let first = Listening::start(&opener, epoch).await;
     let first = first.map_err(|cause| super::error::no_connection(&opener.place.shown(), cause))?;
-    tokio::spawn(listen_for_ever(opener, epoch, first, ear));
+    tokio::spawn(async move {
+        tokio::select! {
+            // Closed, or dropped.
+            _ = closed.wait_for(|closed| *closed) => {}
+            () = ear.closed() => {}
+            never = listen_for_ever(&opener, epoch, first, &ear) => match never {},
+        }
+    });
     Ok(signals)
 }
 
@@ -180,42 +193,31 @@ impl Listening {
 }
 
 async fn listen_for_ever(
-    opener: Arc<Opener>,
+    opener: &Opener,
     epoch: Epoch,
     first: Listening,
-    ear: mpsc::Sender<Signal>,
-) {
+    ear: &mpsc::Sender<Signal>,
+) -> Infallible {
     let mut listening = first;
     loop {
-        tokio::select! {
-            () = ear.closed() => return,
-            word = listening.words.recv() => match word {
-                Some(spoken) if spoken.from == Some(epoch) => {}
-                Some(spoken) => pass_on(&ear, spoken.signal),
-                None => {
-                    let Some(again) = listen_again(&opener, epoch, &ear).await else { return };
-                    listening = again;
-                    pass_on(&ear, Signal::LookAgain);
-                }
-            },
+        match listening.words.recv().await {
+            Some(spoken) if spoken.from == Some(epoch) => {}
+            Some(spoken) => pass_on(ear, spoken.signal),
+            None => {
+                listening = listen_again(opener, epoch).await;
+                pass_on(ear, Signal::LookAgain);
+            }
         }
     }
 }
 
-/// Connects again, more and more patiently; `None` if nobody listens any more.
-async fn listen_again(
-    opener: &Opener,
-    epoch: Epoch,
-    ear: &mpsc::Sender<Signal>,
-) -> Option<Listening> {
+/// Connects again, more and more patiently.
+async fn listen_again(opener: &Opener, epoch: Epoch) -> Listening {
     let mut rest = BACKOFF;
     loop {
-        tokio::select! {
-            () = ear.closed() => return None,
-            () = tokio::time::sleep(rest) => {}
-        }
+        tokio::time::sleep(rest).await;
         match Listening::start(opener, epoch).await {
-            Ok(listening) => return Some(listening),
+            Ok(listening) => return listening,
             Err(error) => tracing::debug!(%error, "not_listening"),
         }
         rest = (rest * 2).min(BACKOFF_MAX);

@@ -38,6 +38,7 @@ use std::time::Duration;
 
 use stepwell_core::id::RunId;
 use stepwell_core::time::Timestamp;
+use tokio::sync::watch;
 
 use crate::error::StoreError;
 use crate::model::{Epoch, Group, Verdict};
@@ -90,6 +91,8 @@ pub struct PostgresStore {
     committers: Pool,
     readers: Arc<Pool>,
     teller: Teller,
+    /// whoever listens stops
+    closed: watch::Sender<bool>,
     /// names of the migrations that were run when it was opened
     migrated: Vec<String>,
 }
@@ -120,6 +123,7 @@ impl PostgresStore {
             teller: Teller::start(Arc::clone(&readers), opener.place.schema.clone()),
             readers,
             opener,
+            closed: watch::Sender::new(false),
             migrated,
         })
     }

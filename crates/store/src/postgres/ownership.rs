@@ -162,20 +162,21 @@ async fn fence(db: &mut Connection, me: Epoch) -> Result<(), StoreError> {
 /// Lets everything follow the runs that have another owner now, and ends the transaction.
 async fn settle(db: &mut Connection, rows: &[Row], to: Epoch) -> Result<Vec<RunId>, StoreError> {
     let moved = rows.iter().map(read_moved).collect::<Result<Vec<_>, StoreError>>()?;
-    let mut runs: Vec<RunId> =
-        moved.iter().filter(|moved| !moved.has_ended).map(|moved| moved.run).collect();
-    runs.sort_unstable();
-    if !runs.is_empty() {
+    let mut open: Vec<&Moved> = moved.iter().filter(|moved| !moved.has_ended).collect();
+    open.sort_unstable_by_key(|moved| moved.run);
+    if !open.is_empty() {
         db.prepare(&[STEP_GIVE, TENANT_MOVE]).await?;
         let mut pipeline = db.pipeline();
-        pipeline.send(STEP_GIVE, vec![bind(bound(to)), bind(ids(runs.iter().copied()))]);
-        let counts = Counts::of(&moved, to);
-        let Counts { tenants, epochs, open, compensations } = counts;
+        let steps = ids(open.iter().map(|moved| moved.run));
+        pipeline.send(STEP_GIVE, vec![bind(bound(to)), bind(steps)]);
+        let Counts { tenants, epochs, open, compensations } = Counts::of(&open, to);
         pipeline
             .send(TENANT_MOVE, vec![bind(tenants), bind(epochs), bind(open), bind(compensations)]);
         db.waits_for(pipeline.wait()).await?;
     }
     db.batch(COMMIT).await?;
+    let mut runs: Vec<RunId> = moved.iter().map(|moved| moved.run).collect();
+    runs.sort_unstable();
     Ok(runs)
 }
 
@@ -200,9 +201,9 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(moved: &[Moved], to: Epoch) -> Self {
+    fn of(moved: &[&Moved], to: Epoch) -> Self {
         let mut counts = Self::default();
-        for moved in moved.iter().filter(|moved| !moved.has_ended) {
+        for moved in moved {
             for (epoch, change) in [(moved.before, -1), (to, 1)] {
                 counts.tenants.push(moved.tenant.as_str().to_owned());
                 counts.epochs.push(bound(epoch));

@@ -116,6 +116,7 @@ impl Drop for Loan<'_> {
     }
 }
 
-fn closed() -> StoreError {
+/// What everybody is told from then on.
+pub(super) fn closed() -> StoreError {
     StoreError::unavailable("the store is closed")
 }

@@ -270,11 +270,11 @@ impl<'a> Work<'a> {
 
     fn answers(&self) -> Vec<Bound<'a>> {
         let answers = self.sorted.answers;
+        let written = answers.iter().filter(|answer| answer.written);
         vec![
             bind(epoch(self.group.epoch)),
-            column(answers, |it| it.input),
-            column(answers, |it| it.run.0),
-            column(answers, |it| it.written),
+            column(answers, |answer| answer.input),
+            bind(written.map(|answer| answer.input).collect::<Vec<_>>()),
         ]
     }
 }

@@ -81,7 +81,7 @@ impl Store for PostgresStore {
     }
 
     fn listen(&self, epoch: Epoch) -> Answer<'_, mpsc::Receiver<Signal>> {
-        Box::pin(listen::listen(Arc::clone(&self.opener), epoch))
+        Box::pin(listen::listen(Arc::clone(&self.opener), epoch, self.closed.subscribe()))
     }
 
     fn tell(&self, from: Epoch, signal: Signal) -> Answer<'_, ()> {
@@ -243,6 +243,7 @@ impl Store for PostgresStore {
 
     fn close(&self) -> Answer<'_, ()> {
         Box::pin(async {
+            self.closed.send_replace(true);
             self.committers.close().await;
             self.readers.close().await;
             Ok(())

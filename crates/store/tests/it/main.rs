@@ -11,5 +11,7 @@ mod golden;
 mod plans;
 mod postgres;
 mod postgres_ceiling;
+mod postgres_plans;
+mod postgres_schema;
 mod schema;
 mod space;

@@ -1,0 +1,190 @@
+//! How PostgreSQL finds what each statement asks for: never by reading a whole table of runs, neither
+//! while the tables are empty and unknown to the planner, nor when they are large.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use crate::golden::golden;
+use crate::postgres::Place;
+
+/// Tables that grow with the work.
+const LARGE: [&str; 10] = [
+    "run",
+    "run_header",
+    "step",
+    "history",
+    "idempotency",
+    "stub",
+    "submission",
+    "input",
+    "outbox",
+    "dead_letter",
+];
+
+/// Statements that are planned for the values of each question; here with some.
+const PLANNED: [(&str, &[&str]); 5] = [
+    ("runs_by_status", &["'acme'", "'failed'", "NULL", "NULL"]),
+    ("runs_by_status", &["NULL", "'failed'", "NULL", "NULL"]),
+    ("runs_by_status", &["NULL", "'failed'", "'onboard'", "NULL"]),
+    ("runs_newest", &["NULL", "NULL", "NULL", "'case-7'"]),
+    ("runs_newest", &["NULL", "NULL", "NULL", "NULL"]),
+];
+
+/// The rest of the values that a list is asked with.
+const REST: [&str; 6] =
+    ["NULL", "NULL", "NULL", "FALSE", "'ffffffff-ffff-ffff-ffff-ffffffffffff'", "50"];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/postgres")
+}
+
+fn text(name: &str) -> String {
+    std::fs::read_to_string(folder().join(format!("{name}.sql"))).unwrap()
+}
+
+/// Every statement that is prepared, with the types of its parameters where they must be said.
+fn statements() -> Vec<String> {
+    let files = std::fs::read_dir(folder()).unwrap();
+    let mut names: Vec<String> = files
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .filter(|name| name != "session" && name != "dead_letters")
+        .filter(|name| PLANNED.iter().all(|(planned, _)| planned != name))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn explain(place: &Place, name: &str) -> Vec<String> {
+    let sql = text(name);
+    let count = (1..).take_while(|number| sql.contains(&format!("${number}"))).count();
+    let values = vec!["NULL"; count].join(", ");
+    let values = if count == 0 { String::new() } else { format!("({values})") };
+    place.query(&format!(
+        "{}; SET plan_cache_mode = force_generic_plan; PREPARE it AS {sql};
+         EXPLAIN (COSTS OFF) EXECUTE it{values}",
+        text("session")
+    ))
+}
+
+fn explain_planned(place: &Place, name: &str, values: &[&str]) -> Vec<String> {
+    let mut sql = text(name);
+    for (number, value) in (1..).zip(values.iter().chain(&REST)).collect::<Vec<_>>().iter().rev() {
+        sql = sql.replace(&format!("${number}"), value);
+    }
+    place.query(&format!("{}; EXPLAIN (COSTS OFF) {sql}", text("session")))
+}
+
+/// A line that reads a large table from end to end, or sorts what it finds in one.
+fn is_costly(plan: &[String], line: usize) -> bool {
+    let this = &plan[line];
+    let of_large = |scan: &str| {
+        this.split_once(scan).is_some_and(|(_, rest)| {
+            let table = rest.split_whitespace().next().unwrap_or_default();
+            LARGE.contains(&table)
+        })
+    };
+    let by_index = this.contains("Scan using") || this.contains("Scan Backward using");
+    let has_condition = plan.get(line + 1).is_some_and(|next| next.contains("Index Cond"));
+    of_large("Seq Scan on ") || (by_index && of_large(" on ") && !has_condition)
+}
+
+fn check(name: &str, plan: &[String], allowed: &[&str]) {
+    for (line, text) in plan.iter().enumerate() {
+        let passes = !is_costly(plan, line) || allowed.iter().any(|some| text.contains(some));
+        assert!(passes, "{name} reads a whole table:\n{}", plan.join("\n"));
+    }
+}
+
+/// What may be walked from end to end, because it is done once at the start, or is short by its nature.
+fn whole_walks(name: &str) -> &'static [&'static str] {
+    match name {
+        "latest_change" => &["run_by_owner"],
+        "figures" => &["dead_letter_open", "outbox"],
+        "inputs" | "reclaim_look" | "orphans_take" => &["on input"],
+        _ => &[],
+    }
+}
+
+/// Rows as they are after a while: most runs have ended, some wait, few failed.
+const FILLED: &str = "
+    INSERT INTO instance (id) SELECT 'instance ' || n FROM generate_series(1, 3) n;
+    INSERT INTO run (id, owner, tenant, dialect, workflow, workflow_version, created_at, step_count,
+                     version, attempt, paused, updated_at, status, ended_at, wake_at, correlation_id)
+    SELECT ('01959c5b-3c00-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 1 + n % 3,
+           CASE WHEN n % 10 = 0 THEN 'globex' ELSE 'acme' END, 'commands',
+           CASE WHEN n % 3 = 0 THEN 'offboard' ELSE 'onboard' END, 1, n, 2, 3, 1, FALSE, n,
+           CASE WHEN n % 5 = 0 THEN 'running' WHEN n % 997 = 0 THEN 'failed' ELSE 'succeeded' END,
+           CASE WHEN n % 5 <> 0 THEN n END, CASE WHEN n % 5 = 0 THEN n END, 'case-' || n
+      FROM generate_series(1, 50000) n;
+    INSERT INTO run_header (run_id, priority, actor, idempotency_hash)
+    SELECT id, 5, 'ada', sha256(id::text::bytea) FROM run;
+    INSERT INTO idempotency (tenant, hash, run_id, request_hash, created_at)
+    SELECT tenant, sha256(id::text::bytea), id, sha256(id::text::bytea), 0 FROM run;
+    INSERT INTO stub (run_id, tenant, workflow, status, ended_at, deleted_at)
+    SELECT id, tenant, workflow, 'failed', 0, 0 FROM run;
+    INSERT INTO step (run_id, owner, position, attempt, tries, status, lease_id, lease_stage,
+                      lease_expires_at, pool, rank, lane, poll_count)
+    SELECT id, owner, 0, 1, 1, 'dispatched', id, 'recorded', 5, 'default', 5, 0, 0
+      FROM run WHERE ended_at IS NULL;
+    INSERT INTO step (run_id, owner, position, attempt, tries, status, ended_at)
+    SELECT id, owner, 1, 1, 1, 'succeeded', 5 FROM run;
+    INSERT INTO history (run_id, version, at, entries) SELECT id, 1, 0, '[]' FROM run;
+    INSERT INTO submission (queue, message_id, workflow, priority, body, enqueued_at, expires_at, place)
+    SELECT 'dag-jobs', n::text, 'onboard', 0, '{}', n, n, n FROM generate_series(1, 20000) n;
+    INSERT INTO input (id, run_id, from_epoch, at, body) SELECT id, id, 1, 0, '{}' FROM run LIMIT 20000;
+    INSERT INTO outbox (run_id, due_at, kind, destination, body)
+    SELECT id, created_at, 'webhook', 'https://receiver.example', '{}' FROM run LIMIT 20000;
+    INSERT INTO dead_letter (run_id, at, tenant, workflow, reason, error_code, error_message)
+    SELECT id, 0, tenant, workflow, 'run_failed', 'x', 'y' FROM run LIMIT 20000;
+    ANALYZE";
+
+#[tokio::test]
+async fn every_statement_finds_its_rows_as_reviewed() {
+    let Some(place) = Place::fresh() else { return };
+    place.open().await;
+    place.query(FILLED);
+    let mut plans = String::new();
+    for name in statements() {
+        let plan = explain(&place, &name);
+        check(&name, &plan, whole_walks(&name));
+        writeln!(plans, "{name}\n    {}", plan.join("\n    ")).unwrap();
+    }
+    for (name, values) in PLANNED {
+        let plan = explain_planned(&place, name, values);
+        check(name, &plan, &["run_pkey"]);
+        assert!(!plan.iter().any(|line| line.contains("Sort")), "{name}:\n{}", plan.join("\n"));
+        writeln!(plans, "{name} {}\n    {}", values.join(" "), plan.join("\n    ")).unwrap();
+    }
+    // Another release may well choose other plans that are as good.
+    if place.query("SHOW server_version_num")[0].starts_with("15") {
+        golden("postgres_plans.txt").assert_eq(&plans);
+    }
+}
+
+#[tokio::test]
+async fn what_a_commit_prepares_at_the_first_start_is_right_for_ever() {
+    let Some(place) = Place::fresh() else { return };
+    place.open().await;
+    let of_a_commit = [
+        "run_advance",
+        "run_reschedule",
+        "run_insert",
+        "run_header_insert",
+        "run_owners",
+        "step_write",
+        "history_insert",
+        "outbox_insert",
+        "dead_letter_insert",
+        "stale_report_insert",
+        "key_insert",
+        "key_holders",
+        "key_release",
+        "tenant_count",
+        "tenant_open",
+        "input_insert",
+        "input_delete",
+    ];
+    for name in of_a_commit {
+        check(name, &explain(&place, name), &[]);
+    }
+}
