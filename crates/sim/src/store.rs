@@ -202,7 +202,8 @@ fn touched(item: &Item) -> Touched {
             touch: Touch::Create {
                 header: Arc::clone(&create.run.header),
                 key: create.key,
-                tenant_cap: create.tenant_cap,
+                // A run that ends with its creation takes no place.
+                tenant_cap: create.tenant_cap.filter(|_| !create.run.status.is_terminal()),
             },
             children: children(&create.children),
         },
