@@ -5,6 +5,7 @@
 //! toolchain. A function panics when its reader breaks its promise, and never otherwise.
 
 use serde_json::{Map, Value, json};
+use stepwell_core::condition::{CONDITION_CHARS_MAX, Condition};
 use stepwell_core::duration::Interval;
 use stepwell_core::entry::Record;
 use stepwell_core::template::{Scope, resolve, variables};
@@ -19,13 +20,42 @@ const DATA_MAX: usize = 200_000;
 pub type Reader = fn(&[u8]);
 
 /// Every reader by the name of its target, which is also the name of its folder in the corpus.
-pub const READERS: [(&str, Reader); 5] = [
+pub const READERS: [(&str, Reader); 6] = [
+    ("condition", condition),
     ("envelope", envelope),
     ("history", history),
     ("interval", interval),
     ("template", template),
     ("workflow", workflow),
 ];
+
+/// A condition that is read is printed so that it reads the same, and is judged or said not to be.
+///
+/// The first line is data, the rest is a condition over it.
+pub fn condition(bytes: &[u8]) {
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let (data, text) = text.split_once('\n').unwrap_or((text, text));
+    let condition = match Condition::read(text) {
+        Ok(condition) => condition,
+        Err(error) => {
+            let chars = text.chars().count();
+            assert!((1..=chars + 1).contains(&error.at), "{error} is outside of {text:?}");
+            return;
+        }
+    };
+    // What is printed may be longer than what was read, and a condition has a longest.
+    let printed = condition.to_string();
+    if printed.chars().count() <= CONDITION_CHARS_MAX {
+        assert_eq!(Condition::read(&printed).as_ref(), Ok(&condition), "{printed:?}");
+    }
+    let empty = Map::new();
+    let data = serde_json::from_str(data).unwrap_or_else(|_| json!(data));
+    let input = Map::from_iter([("data".to_owned(), data)]);
+    let scope = Scope { special: &empty, outputs: &empty, input: &input };
+    if let Err(error) = condition.holds(&scope) {
+        assert!(!error.to_string().is_empty(), "it says why it cannot be judged");
+    }
+}
 
 /// Any bytes are a command, an ack, a result or a rejection that says why.
 pub fn envelope(bytes: &[u8]) {

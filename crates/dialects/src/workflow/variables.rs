@@ -142,7 +142,8 @@ impl Names<'_> {
     fn problem(&self, field: &Field<'_, Node>, name: &str, used: Use) -> Option<Problem> {
         let unknown = |message| field.problem("unknown_variable", message);
         let nothing_has_it = || unknown(format!("there is no variable {}", quoted(name)));
-        if is_known(name, [ITEM, ITEM_INDEX]) {
+        let is_given = || self.known.is_some_and(|known| is_known(name, known.iter().copied()));
+        if is_known(name, [ITEM, ITEM_INDEX]) && !is_given() {
             match used {
                 Use::ForItem => return None,
                 Use::BeforeItems => {

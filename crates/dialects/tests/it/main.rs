@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod callbacks;
+mod conditions;
 mod directive;
 mod document;
 mod envelope;
 mod examples;
 mod hostile;
+mod items;
 mod jobs;
 mod limits;
 mod notice;

@@ -1,5 +1,6 @@
 //! A worker against a real server: same process, real sockets, real store.
 
+mod items;
 mod world;
 
 use std::sync::Arc;

@@ -55,11 +55,16 @@ impl World {
             server: Some(server),
         };
         world.worker_token = world.token("worker").await;
-        let request = world.http.post(world.url("/v1/workflows")).bearer_auth(&world.admin);
-        let request = request.header("Content-Type", "application/yaml").body(WORKFLOW);
+        world.publish(WORKFLOW).await;
+        world
+    }
+
+    /// Publishes another workflow.
+    pub(crate) async fn publish(&self, document: &str) {
+        let request = self.http.post(self.url("/v1/workflows")).bearer_auth(&self.admin);
+        let request = request.header("Content-Type", "application/yaml").body(document.to_owned());
         let answer = request.send().await.expect("the server answers");
         assert_eq!(answer.status(), 201);
-        world
     }
 
     pub(crate) async fn stop(&mut self) {
@@ -107,12 +112,20 @@ impl World {
     }
 
     pub(crate) async fn submit(&self, number: usize) -> String {
-        let envelope = json!({
-            "schema_version": "1", "tenant_id": "acme", "request_type": "work",
-            "input_ref": "test://in", "output_ref": "test://out", "payload": { "number": number },
-        });
-        let answer = self.post("/v1/commands", &envelope).await;
+        self.submit_to("work", json!({ "number": number })).await
+    }
+
+    /// A job of the protocol of this request type.
+    pub(crate) async fn submit_to(&self, request_type: &str, payload: Value) -> String {
+        let answer = self.post("/v1/commands", &envelope(request_type, payload)).await;
         answer["jobId"].as_str().expect("a job").to_owned()
+    }
+
+    /// The problem of a request that is not accepted.
+    pub(crate) async fn refused(&self, request_type: &str, payload: Value) -> Value {
+        let request = self.http.post(self.url("/v1/commands")).bearer_auth(&self.admin);
+        let request = request.json(&envelope(request_type, payload));
+        request.send().await.expect("the server answers").json().await.expect("JSON")
     }
 
     pub(crate) async fn submit_many(&self, count: usize) -> Vec<String> {
@@ -131,6 +144,17 @@ impl World {
         self.get(&format!("/v1/jobs/{job}/steps")).await["items"][0].clone()
     }
 
+    /// Every step of a job, items included.
+    pub(crate) async fn steps(&self, job: &str) -> Vec<Value> {
+        let steps = self.get(&format!("/v1/jobs/{job}/steps")).await;
+        steps["items"].as_array().expect("a list").clone()
+    }
+
+    /// All jobs there are.
+    pub(crate) async fn jobs(&self) -> Value {
+        self.get("/v1/jobs").await["items"].clone()
+    }
+
     /// Waits for the end of a job, which ends its stream of events; answers its status.
     pub(crate) async fn ended(&self, job: &str) -> String {
         let events = self.http.get(self.url(&format!("/v1/jobs/{job}/events")));
@@ -138,6 +162,13 @@ impl World {
         events.text().await.expect("the stream ends");
         self.job(job).await["status"].as_str().expect("a status").to_owned()
     }
+}
+
+fn envelope(request_type: &str, payload: Value) -> Value {
+    json!({
+        "schema_version": "1", "tenant_id": "acme", "request_type": request_type,
+        "input_ref": "test://in", "output_ref": "test://out", "payload": payload,
+    })
 }
 
 async fn start_server(data: &TempDir, address: SocketAddr) -> (Server, SocketAddr, Option<String>) {

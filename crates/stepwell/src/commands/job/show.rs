@@ -50,9 +50,22 @@ pub(super) async fn get(global: Global, arguments: JobArguments) -> Result<Exit,
         }
         session.print.object(&job, &JOB);
         session.print.line("");
+        for step in job["steps"].as_array_mut().into_iter().flatten() {
+            tell_items(step);
+        }
         session.print.list(job["steps"].as_array().map_or(&[], Vec::as_slice), &STEPS);
     });
     Ok(Exit::Ok)
+}
+
+/// A step that is done once for each item of a list says how many have ended.
+fn tell_items(step: &mut Value) {
+    if let (Some(ended), Some(count)) =
+        (step["items"]["ended"].as_u64(), step["items"]["count"].as_u64())
+    {
+        let status = cell(step, "status");
+        step["status"] = format!("{status} ({ended} of {count} items)").into();
+    }
 }
 
 pub(super) async fn steps(global: Global, arguments: JobArguments) -> Result<Exit, Failure> {
