@@ -5,12 +5,12 @@
 //! it hands over the runs. A run that has moved stays: its next steps are dispatched where the
 //! workers are.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stepwell_core::id::RunId;
 use stepwell_core::time::Timestamp;
-use stepwell_store::{Epoch, Signal};
+use stepwell_store::{Epoch, Signal, StoreError};
 use tokio::sync::{Notify, mpsc};
 use uuid::Uuid;
 
@@ -26,9 +26,9 @@ const TELL_AGAIN_AFTER_MS: u64 = 25_000;
 /// Who waits for which work.
 #[derive(Default)]
 pub(crate) struct Hunger {
-    others: Mutex<HashMap<String, Vec<(Epoch, Timestamp)>>>,
+    others: Mutex<BTreeMap<String, Vec<(Epoch, Timestamp)>>>,
     /// when others were last told that workers wait here
-    told: Mutex<HashMap<String, Timestamp>>,
+    told: Mutex<BTreeMap<String, Timestamp>>,
     pub(crate) changed: Notify,
 }
 
@@ -150,7 +150,12 @@ impl Shared {
                     return;
                 }
             }
-            Err(error) => tracing::warn!(%error, "hand_over_failed"),
+            Err(error) => {
+                tracing::warn!(%error, "hand_over_failed");
+                if matches!(error, StoreError::Fenced { .. }) {
+                    self.lost_ownership(1);
+                }
+            }
         }
         // Some stayed, or nobody knows: whatever is still ours comes back from the store.
         if let Err(error) = crate::refill::recover(self).await {

@@ -31,8 +31,10 @@ impl State {
 
     /// Forgets the messages that are meant, wherever they stand.
     pub(super) fn forget(&mut self, is_meant: impl Fn(&MessageId) -> bool) {
-        let meant: Vec<MessageId> =
+        let mut meant: Vec<MessageId> =
             self.entries.keys().filter(|id| is_meant(id)).copied().collect();
+        // A simulated world must be able to repeat itself.
+        meant.sort_unstable();
         self.withdraw(&meant);
     }
 }
