@@ -64,6 +64,7 @@ async fn beat(shared: &Shared) -> Timestamp {
         Err(StoreError::Fenced { mine, .. }) => {
             tracing::error!(epoch = mine, "declared_dead: others have taken over; starting anew");
             shared.stats.failed();
+            shared.stats.fenced(1);
             match shared.begin_anew().await {
                 Ok(()) => shared.clock.own(),
                 Err(error) => {
@@ -103,7 +104,7 @@ async fn scan(shared: &Shared) -> Timestamp {
                 tracing::warn!(%error, "reclaim_failed");
                 shared.stats.failed();
                 if matches!(error, StoreError::Fenced { .. }) {
-                    shared.standing.refused.notify_one();
+                    shared.lost_ownership(1);
                 }
                 break Some(REST);
             }
@@ -115,6 +116,8 @@ async fn scan(shared: &Shared) -> Timestamp {
     if taken > 0 {
         tracing::info!(runs = taken, "runs_taken_over");
         shared.received_runs().await;
+        // Whoever left them may have left messages unsent, too.
+        shared.outbox.notify_one();
     }
     // The earliest moment at which somebody will have been silent for too long, and a little more.
     let next_in = next_in.and_then(|next| next.checked_add(Interval::from_millis(10)));

@@ -24,11 +24,12 @@ use crate::shared::{Change, Shared, stopped};
 /// Outbox rows sent at once.
 const PAGE: usize = 64;
 
-/// How long they are kept from other instances: longer than the slowest receiver may take.
-const KEEP: Interval = Interval::from_secs(120);
+/// How long they are kept from other instances: longer than the slowest receiver may take, and no longer,
+/// because what a dead instance had kept rests for so long.
+const KEEP: Interval = Interval::from_secs(20);
 
 /// How often to look for what other instances have left unsent.
-const LOOK: Interval = Interval::from_secs(60);
+const LOOK: Interval = Interval::from_secs(30);
 
 impl Shared {
     /// Lets the effects of committed writes follow.

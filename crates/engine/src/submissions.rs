@@ -51,15 +51,16 @@ async fn take_all(shared: &Shared, intake: &Intake) -> Timestamp {
             return now.after(REST);
         }
         let name = shared.settings.job_queue.clone();
-        let Received { messages, next } =
-            match shared.store.receive(name, now, queue::LOCK, PAGE).await {
-                Ok(received) => received,
-                Err(error) => {
-                    tracing::warn!(%error, "orders_not_taken");
-                    shared.stats.failed();
-                    return now.after(REST);
-                }
-            };
+        // What a dead instance had taken must not rest longer than what it owned.
+        let keep = queue::LOCK.min(shared.settings.ownership.silence);
+        let Received { messages, next } = match shared.store.receive(name, now, keep, PAGE).await {
+            Ok(received) => received,
+            Err(error) => {
+                tracing::warn!(%error, "orders_not_taken");
+                shared.stats.failed();
+                return now.after(REST);
+            }
+        };
         if messages.is_empty() {
             return next.unwrap_or_else(|| now.after(PERIOD)).min(now.after(PERIOD));
         }
