@@ -1,7 +1,7 @@
 //! The shared store: PostgreSQL, and any number of instances on it.
 //!
 //! A run belongs to one instance at a time, which alone decides it. Two connections commit groups, a few
-//! more answer questions, one listens for words of other instances. The statements stand in
+//! more answer questions, two give signs of life, one listens for other instances. The statements stand in
 //! `sql/postgres`, beside their twins for SQLite, the schema in `migrations/postgres`. Connections are
 //! sessions with settings of their own, so a pooler between must lend whole sessions.
 
@@ -54,6 +54,9 @@ pub use ceiling::ceiling;
 /// How often a group is tried again that met another transaction.
 const MET_MAX: usize = 3;
 
+/// Connections for signs of life and words.
+const SIGNS: u32 = 2;
+
 /// How the server is used. The defaults are right; tests make the waits shorter.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -89,7 +92,9 @@ impl Default for Options {
 pub struct PostgresStore {
     opener: Arc<Opener>,
     committers: Pool,
-    readers: Arc<Pool>,
+    readers: Pool,
+    /// for signs of life and words alone: a question that takes long must not make us look dead
+    signs: Arc<Pool>,
     teller: Teller,
     /// whoever listens stops
     closed: watch::Sender<bool>,
@@ -114,14 +119,16 @@ impl PostgresStore {
     pub async fn open(url: &str, options: Options) -> Result<Self, StoreError> {
         let (committers, readers) = (options.committers, options.readers);
         let opener = Arc::new(Opener::new(url, options)?);
-        let readers = Arc::new(Pool::new(Arc::clone(&opener), Purpose::Query, readers));
+        let readers = Pool::new(Arc::clone(&opener), Purpose::Query, readers);
+        let signs = Arc::new(Pool::new(Arc::clone(&opener), Purpose::Query, SIGNS));
         let mut first = readers.lend().await?;
         let migrated = migrate::migrate(&mut first, &opener.place, opener.options.migrate).await?;
         first.done(());
         Ok(Self {
             committers: Pool::new(Arc::clone(&opener), Purpose::Commit, committers),
-            teller: Teller::start(Arc::clone(&readers), opener.place.schema.clone()),
+            teller: Teller::start(Arc::clone(&signs), opener.place.schema.clone()),
             readers,
+            signs,
             opener,
             closed: watch::Sender::new(false),
             migrated,

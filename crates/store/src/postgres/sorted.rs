@@ -3,6 +3,7 @@
 //! Runs are sorted by their id, so that two transactions that want the same rows never wait for each
 //! other. What is numbered as it is inserted, messages and dead letters, keeps the order of the items.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use stepwell_core::id::{RunId, StepIndex};
@@ -162,12 +163,11 @@ impl<'a> Sorted<'a> {
 
     fn name(&mut self, steps: &'a [StepRow], run: Option<&'a Arc<Run>>) {
         let run = run.expect("every run that is written was noted in the same walk");
-        let node = |step: &StepRow| run.step_id(StepIndex(step.position));
-        for (place, row) in steps.iter().enumerate() {
-            // Several decisions on a run may name a step several times, always as it is in the end.
-            if steps[..place].iter().all(|earlier| earlier.position != row.position) {
-                self.steps.push(NamedStep { run: run.id(), node: node(row), row });
-            }
+        // Several decisions on a run may name a step several times, always as it is in the end.
+        let mut seen = BTreeSet::new();
+        for row in steps.iter().filter(|row| seen.insert(row.position)) {
+            let node = run.step_id(StepIndex(row.position));
+            self.steps.push(NamedStep { run: run.id(), node, row });
         }
     }
 }

@@ -43,7 +43,7 @@ impl Store for PostgresStore {
     }
 
     fn heartbeat(&self, epoch: Epoch, stats: Value) -> Answer<'_, Pulse> {
-        on_a_connection!(self, |db| ownership::heartbeat(db, epoch, &stats))
+        on_a_connection!(self.signs, |db| ownership::heartbeat(db, epoch, &stats))
     }
 
     fn reclaim(&self, epoch: Epoch, silence: Interval, limit: usize) -> Answer<'_, Reclaimed> {
@@ -246,6 +246,7 @@ impl Store for PostgresStore {
             self.closed.send_replace(true);
             self.committers.close().await;
             self.readers.close().await;
+            self.signs.close().await;
             Ok(())
         })
     }

@@ -11,7 +11,10 @@ mod golden;
 mod plans;
 mod postgres;
 mod postgres_ceiling;
+mod postgres_ownership;
 mod postgres_plans;
 mod postgres_schema;
+#[cfg(unix)]
+mod postgres_server;
 mod schema;
 mod space;
