@@ -18,5 +18,6 @@ mod payload;
 mod platform;
 mod refused_fields;
 mod refused_graphs;
+mod runbooks;
 mod status;
 mod world;

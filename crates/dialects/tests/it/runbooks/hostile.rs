@@ -1,0 +1,69 @@
+//! Whatever comes in is read or refused, and what is read can be compiled.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use stepwell_dialects::runbooks::{compile, read};
+
+use super::{HEAD, SEED, reading};
+
+/// A document is read or refused; one that is read is compiled without a word.
+fn feed(bytes: &[u8]) {
+    if let Ok(reading) = read(bytes) {
+        let compiled = compile(&reading.runbook, 1);
+        assert_eq!(compiled.phases.len(), reading.runbook.phases.len());
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_document_with_its_lines_shuffled_is_read_or_refused(
+        lines in prop::collection::vec(0..SEED.lines().count(), 1..60),
+    ) {
+        let all: Vec<&str> = SEED.lines().collect();
+        let text: Vec<&str> = lines.iter().map(|line| all[*line]).collect();
+        feed(text.join("\n").as_bytes());
+    }
+
+    #[test]
+    fn a_document_with_a_piece_cut_out_is_read_or_refused(
+        from in 0..SEED.len(), length in 0..60_usize,
+    ) {
+        let mut bytes = SEED.as_bytes().to_vec();
+        bytes.drain(from..(from + length).min(SEED.len()));
+        feed(&bytes);
+    }
+
+    #[test]
+    fn a_document_with_a_piece_written_twice_is_read_or_refused(
+        from in 0..SEED.len(), length in 0..60_usize,
+    ) {
+        let mut bytes = SEED.as_bytes().to_vec();
+        let piece = bytes[from..(from + length).min(SEED.len())].to_vec();
+        bytes.splice(from..from, piece);
+        feed(&bytes);
+    }
+}
+
+#[test]
+fn a_document_of_many_variables_is_judged_quickly() {
+    let steps = 400;
+    let mut text = format!("{HEAD}phases:\n- name: p\n  offset: T-0\n  steps:\n");
+    for step in 0..steps {
+        let params: String = (0..8).map(|n| format!("a{n}: '{{{{v{step}x{n}}}}}', ")).collect();
+        let last = steps - 1 - step;
+        let outputs: String = (0..8).map(|n| format!("v{last}x{n}: x, ")).collect();
+        writeln!(text, "  - name: s{step}\n    worker_id: w\n    function: F").unwrap();
+        writeln!(text, "    params: {{{params}}}\n    output_params: {{{outputs}}}").unwrap();
+    }
+    // The best of several times counts: the machine may be busy with other tests.
+    let timed = || {
+        let begun = Instant::now();
+        let reading = reading(&text);
+        (begun.elapsed(), reading.warnings.map_or(0, |warnings| warnings.iter().count()))
+    };
+    let (best, warnings) = (0..3).map(|_| timed()).min().unwrap();
+    assert_eq!(warnings, 101, "half of the variables are set too late, and 100 are told");
+    assert!(best < Duration::from_secs(1), "took {best:?}");
+}
