@@ -1,11 +1,12 @@
-//! `stepwell validate`: the check of a workflow document, as an editor or a pipeline wants it.
+//! `stepwell validate`: the check of workflow and runbook documents, as an editor or a pipeline wants it.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::json;
+use serde_json::{Value, json};
 use stepwell_core::definition::Workflow;
-use stepwell_dialects::problem::Problems;
+use stepwell_dialects::problem::{Position, Problem, Problems};
+use stepwell_dialects::runbooks::{self, Reading};
 use stepwell_dialects::workflow;
 
 use crate::exit::Exit;
@@ -27,7 +28,13 @@ pub(crate) struct ValidateArguments {
 /// What became of one file.
 struct Checked {
     name: String,
-    outcome: Result<Workflow, Problems>,
+    outcome: Outcome,
+}
+
+/// Which kind of document it means to be, told by its keys, and whether it is one.
+enum Outcome {
+    Workflow(Result<Workflow, Problems>),
+    Runbook(Result<Reading, Problems>),
 }
 
 pub(crate) fn run(global: Global, arguments: &ValidateArguments) -> Result<Exit, Failure> {
@@ -35,8 +42,7 @@ pub(crate) fn run(global: Global, arguments: &ValidateArguments) -> Result<Exit,
     let mut checked = Vec::new();
     for path in &arguments.files {
         let source = std::fs::read(path).map_err(|cause| Failure::file(path, "read", &cause))?;
-        let outcome = workflow::read(&source);
-        checked.push(Checked { name: path.display().to_string(), outcome });
+        checked.push(Checked { name: path.display().to_string(), outcome: Outcome::of(&source) });
     }
     let problems: usize = checked.iter().map(Checked::problems).sum();
     if session.print.is_json() {
@@ -55,29 +61,104 @@ pub(crate) fn run(global: Global, arguments: &ValidateArguments) -> Result<Exit,
     }
 }
 
+impl Outcome {
+    fn of(source: &[u8]) -> Self {
+        if runbooks::is_runbook(source) {
+            Self::Runbook(runbooks::read(source))
+        } else {
+            Self::Workflow(workflow::read(source))
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Workflow(_) => "workflow",
+            Self::Runbook(_) => "runbook",
+        }
+    }
+
+    fn problems(&self) -> Option<&Problems> {
+        match self {
+            Self::Workflow(outcome) => outcome.as_ref().err(),
+            Self::Runbook(outcome) => outcome.as_ref().err(),
+        }
+    }
+
+    /// What is accepted and was probably meant otherwise.
+    fn warnings(&self) -> Vec<&Problem> {
+        match self {
+            Self::Runbook(Ok(reading)) => {
+                reading.warnings.iter().flat_map(Problems::iter).collect()
+            }
+            Self::Workflow(_) | Self::Runbook(Err(_)) => Vec::new(),
+        }
+    }
+}
+
 impl Checked {
     fn problems(&self) -> usize {
-        self.outcome.as_ref().err().map_or(0, |problems| problems.iter().count())
+        self.outcome.problems().map_or(0, |problems| problems.iter().count())
     }
 
     fn listing(&self) -> String {
-        match &self.outcome {
-            Ok(workflow) => {
-                let steps = workflow.steps.len();
-                let steps = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+        let sound = match &self.outcome {
+            Outcome::Workflow(Ok(workflow)) => {
+                let steps = counted(workflow.steps.len(), "step");
                 format!("{}: ok: workflow {:?}, {steps}", self.name, workflow.name)
             }
-            Err(problems) => problems.in_file(&self.name).to_string(),
-        }
+            Outcome::Runbook(Ok(reading)) => {
+                format!("{}: ok: {}", self.name, timeline(reading))
+            }
+            Outcome::Workflow(Err(problems)) | Outcome::Runbook(Err(problems)) => {
+                return problems.in_file(&self.name).to_string();
+            }
+        };
+        let warnings = self.outcome.warnings().into_iter().map(|warning| self.warning(warning));
+        warnings.chain([sound]).collect::<Vec<_>>().join("\n")
     }
 
-    fn to_json(&self) -> serde_json::Value {
+    /// A line that an editor can jump to, as for a problem.
+    fn warning(&self, warning: &Problem) -> String {
+        let place = warning
+            .position
+            .map_or_else(String::new, |Position { line, column }| format!("{line}:{column}:"));
+        let what = warning.clone().on(None);
+        format!("{}:{place} warning: {what}", self.name)
+    }
+
+    fn to_json(&self) -> Value {
+        let (kind, warnings) = (self.outcome.kind(), self.outcome.warnings());
         match &self.outcome {
-            Ok(workflow) => json!({
-                "file": self.name, "valid": true, "name": workflow.name,
+            Outcome::Workflow(Ok(workflow)) => json!({
+                "file": self.name, "kind": kind, "valid": true, "name": workflow.name,
                 "steps": workflow.steps.len(), "problems": [],
             }),
-            Err(problems) => json!({ "file": self.name, "valid": false, "problems": problems }),
+            Outcome::Runbook(Ok(reading)) => json!({
+                "file": self.name, "kind": kind, "valid": true, "name": reading.runbook.name,
+                "steps": steps(reading), "phases": reading.runbook.phases.len(),
+                "problems": [], "warnings": warnings,
+            }),
+            Outcome::Workflow(Err(problems)) | Outcome::Runbook(Err(problems)) => {
+                json!({ "file": self.name, "kind": kind, "valid": false, "problems": problems })
+            }
         }
     }
+}
+
+/// A runbook in one line, with its phases in the order in which they are due.
+fn timeline(reading: &Reading) -> String {
+    let runbook = &reading.runbook;
+    let offsets: Vec<String> =
+        runbook.phases.iter().map(|phase| phase.offset.to_string()).collect();
+    let phases = counted(runbook.phases.len(), "phase");
+    let steps = counted(steps(reading), "step");
+    format!("runbook {:?}, {phases} ({}), {steps} a member", runbook.name, offsets.join(", "))
+}
+
+fn steps(reading: &Reading) -> usize {
+    reading.runbook.phases.iter().map(|phase| phase.steps.len()).sum()
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -48,6 +48,79 @@ fn every_problem_is_a_line_that_an_editor_can_jump_to() {
     );
 }
 
+const RUNBOOK: &str = "\
+name: wave
+data_source: {type: csv, connection: MEMBERS, primary_key: Mail, batch_time_column: Date}
+phases:
+  - name: announce
+    offset: T-5d
+    steps: [{name: tell, worker_id: mail, function: Send, params: {To: '{{Mail}}'}}]
+  - name: cutover
+    offset: T-0
+    owner: ops
+    steps:
+      - {name: move, worker_id: w, function: Move}
+      - {name: check, worker_id: w, function: Check}
+";
+
+// A-015: a key that nobody knows is ignored, and a warning says so.
+#[test]
+fn a_runbook_is_recognized_and_its_timeline_shown() {
+    let faulty = RUNBOOK.replace("T-5d", "T-5").replace("  - name: cutover", "  - name: announce");
+    check(
+        &[("wave.yaml", RUNBOOK), ("faulty.yaml", &faulty)],
+        &[],
+        7,
+        expect![[r#"
+        wave.yaml:9:5: warning: phases[1].owner: there is no field "owner", and it is ignored; known fields are name, offset, steps
+        wave.yaml: ok: runbook "wave", 2 phases (T-5d, T-0), 3 steps a member
+        faulty.yaml:5:13: phases[0].offset: "T-5" is not an offset: it has no unit; write T-0, or T- (before) or T+ (after) with a whole number and one of d, h, m or s, such as T-5d, T-30m or T+2h
+        faulty.yaml:7:11: phases[1].name: two phases are called "announce"; the first one is at 4:11; rename one of them
+        faulty.yaml:9:5: phases[1].owner: there is no field "owner", and it is ignored; known fields are name, offset, steps
+        ---
+        error: there are 3 problems, listed above
+          next: correct them
+    "#]],
+    );
+}
+
+// A-015
+#[test]
+fn a_warning_alone_is_no_failure() {
+    check(
+        &[("wave.yaml", RUNBOOK)],
+        &["--output", "json"],
+        0,
+        expect![[r#"
+        {
+          "files": [
+            {
+              "file": "wave.yaml",
+              "kind": "runbook",
+              "name": "wave",
+              "phases": 2,
+              "problems": [],
+              "steps": 3,
+              "valid": true,
+              "warnings": [
+                {
+                  "code": "unknown_field",
+                  "column": 5,
+                  "help": "known fields are name, offset, steps",
+                  "line": 9,
+                  "message": "there is no field \"owner\", and it is ignored",
+                  "path": "phases[1].owner"
+                }
+              ]
+            }
+          ],
+          "problems": 0
+        }
+        ---
+    "#]],
+    );
+}
+
 #[test]
 fn sound_documents_pass_in_silence_on_standard_error() {
     check(
@@ -68,28 +141,29 @@ fn a_program_gets_the_problems_as_json() {
         &["--output", "json"],
         7,
         expect![[r#"
-        {
-          "files": [
             {
-              "file": "faulty.yaml",
-              "problems": [
+              "files": [
                 {
-                  "code": "out_of_range",
-                  "column": 8,
-                  "help": "write 1 to 1000",
-                  "line": 2,
-                  "message": "there are 0 steps",
-                  "path": "steps"
+                  "file": "faulty.yaml",
+                  "kind": "workflow",
+                  "problems": [
+                    {
+                      "code": "out_of_range",
+                      "column": 8,
+                      "help": "write 1 to 1000",
+                      "line": 2,
+                      "message": "there are 0 steps",
+                      "path": "steps"
+                    }
+                  ],
+                  "valid": false
                 }
               ],
-              "valid": false
+              "problems": 1
             }
-          ],
-          "problems": 1
-        }
-        ---
-        {"error":{"code":"invalid_input","details":[],"exit_code":7,"message":"there is 1 problem, listed above","next":"correct it","request_id":null}}
-    "#]],
+            ---
+            {"error":{"code":"invalid_input","details":[],"exit_code":7,"message":"there is 1 problem, listed above","next":"correct it","request_id":null}}
+        "#]],
     );
 }
 
@@ -105,8 +179,10 @@ fn the_protocol_of_the_demo_and_every_example_are_sound() {
     let home = tempfile::tempdir().unwrap();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = vec![root.join("crates/stepwell/src/demo/invoice-intake.yaml")];
-    for entry in std::fs::read_dir(root.join("examples/workflows")).unwrap() {
-        files.push(entry.unwrap().path());
+    for folder in ["examples/workflows", "examples/runbooks"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            files.push(entry.unwrap().path());
+        }
     }
     run(program(home.path()).arg("validate").args(files)).with_code(0);
 }
