@@ -12,7 +12,8 @@ use crate::test::succeeds;
 use crate::{Outcome, tree};
 
 /// The targets in `fuzz/fuzz_targets`.
-const TARGETS: [&str; 6] = ["condition", "envelope", "history", "interval", "template", "workflow"];
+const TARGETS: [&str; 7] =
+    ["condition", "envelope", "history", "interval", "runbook", "template", "workflow"];
 
 /// How long each target runs when nothing is said.
 const SECONDS: u32 = 60;

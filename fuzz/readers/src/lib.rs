@@ -8,9 +8,11 @@ use serde_json::{Map, Value, json};
 use stepwell_core::condition::{CONDITION_CHARS_MAX, Condition};
 use stepwell_core::duration::Interval;
 use stepwell_core::entry::Record;
+use stepwell_core::id::StepIndex;
 use stepwell_core::template::{Scope, resolve, variables};
 use stepwell_dialects::commands::{self, outcome};
 use stepwell_dialects::fields::parse_json;
+use stepwell_dialects::runbooks::{self, Offset};
 use stepwell_dialects::workflow::{self, Checks};
 
 /// Data that stays below the limit on what a template may grow to.
@@ -20,11 +22,12 @@ const DATA_MAX: usize = 200_000;
 pub type Reader = fn(&[u8]);
 
 /// Every reader by the name of its target, which is also the name of its folder in the corpus.
-pub const READERS: [(&str, Reader); 6] = [
+pub const READERS: [(&str, Reader); 7] = [
     ("condition", condition),
     ("envelope", envelope),
     ("history", history),
     ("interval", interval),
+    ("runbook", runbook),
     ("template", template),
     ("workflow", workflow),
 ];
@@ -82,6 +85,33 @@ pub fn interval(bytes: &[u8]) {
     let Ok(interval) = text.parse::<Interval>() else { return };
     assert!(interval <= Interval::MAX, "{text:?} is longer than any duration may be");
     assert_eq!(interval.to_string().parse::<Interval>().ok(), Some(interval), "{text:?}");
+}
+
+/// Any bytes are a runbook whose phases cover every step of a member's way, in the order in which they
+/// are due, or problems that say what is wrong.
+pub fn runbook(bytes: &[u8]) {
+    if let Some(offset) = str::from_utf8(bytes).ok().and_then(|text| text.parse::<Offset>().ok()) {
+        assert_eq!(offset.to_string().parse(), Ok(offset), "it reads the same");
+    }
+    let reading = match runbooks::read(bytes) {
+        Ok(reading) => reading,
+        Err(problems) => {
+            assert!(!problems.to_string().is_empty(), "a refusal says why");
+            return;
+        }
+    };
+    let compiled = runbooks::compile(&reading.runbook, 1);
+    assert!(compiled.phases.is_sorted_by_key(|phase| phase.offset), "in the order of time");
+    for (place, step) in compiled.member.steps.iter().enumerate() {
+        let mut phases = compiled.phases.iter().filter(|phase| phase.has(StepIndex::at(place)));
+        let gate = phases.next().map(|phase| &phase.gate);
+        assert!(gate.is_some() && step.gate.as_ref() == gate, "step {place} is behind its gate");
+        assert!(phases.next().is_none(), "step {place} belongs to one phase");
+        let undo = step.on_failure.as_ref();
+        let exists = |name: &String| compiled.member.compensations.contains_key(name);
+        assert!(undo.is_none_or(exists), "step {place} names a rollback that exists");
+    }
+    assert!(!runbooks::columns::template_columns(&reading.runbook).is_empty());
 }
 
 /// Data is inert: whatever stands in a variable comes out as it went in, and is never rendered again.
