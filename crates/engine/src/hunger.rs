@@ -37,6 +37,8 @@ pub(crate) struct Hunger {
 pub(crate) struct HandOver {
     pool: String,
     to: Epoch,
+    /// at most so many
+    runs: usize,
 }
 
 impl Hunger {
@@ -53,6 +55,14 @@ impl Hunger {
     /// Nobody has said that workers wait for anything elsewhere.
     pub(crate) fn is_nowhere(&self) -> bool {
         lock(&self.others).is_empty()
+    }
+
+    /// Work went there. If that was not enough its workers say so again: a word that counted for longer
+    /// would let the same work go back and forth between instances that all have some.
+    fn is_fed(&self, pool: &str, epoch: Epoch) {
+        if let Some(hungry) = lock(&self.others).get_mut(pool) {
+            hungry.retain(|(other, _)| *other != epoch);
+        }
     }
 
     /// Work came: if it is gone again, others may be told at once.
@@ -81,7 +91,7 @@ impl Hunger {
         others.retain(|_, hungry| !hungry.is_empty());
         let turns = others.iter_mut().map(|(pool, hungry)| {
             hungry.rotate_left(1);
-            HandOver { pool: pool.clone(), to: hungry[0].0 }
+            HandOver { pool: pool.clone(), to: hungry[0].0, runs: 0 }
         });
         turns.collect()
     }
@@ -106,8 +116,10 @@ pub(crate) async fn hunger(shared: Arc<Shared>, orders: mpsc::Sender<HandOver>) 
         // What is ready was not taken by anybody who waits here.
         let Ok(depths) = shared.bus.depth().await else { continue };
         for order in turns {
-            let waits = depths.iter().any(|depth| *depth.pool == order.pool && depth.ready > 0);
-            if waits && orders.send(order).await.is_err() {
+            let depth = depths.iter().find(|depth| *depth.pool == order.pool);
+            // Half of it: workers may come here, too.
+            let runs = depth.map_or(0, |depth| depth.ready.div_ceil(2)).min(RUNS_MAX);
+            if runs > 0 && orders.send(HandOver { runs, ..order }).await.is_err() {
                 return;
             }
         }
@@ -131,8 +143,8 @@ impl Shared {
     /// about to be put on our bus.
     pub(crate) async fn hand_over(&self, order: HandOver) {
         let Some(window) = self.bus.window() else { return };
-        let HandOver { pool, to } = order;
-        let released = window.release_runs(&pool, RUNS_MAX);
+        let HandOver { pool, to, runs } = order;
+        let released = window.release_runs(&pool, runs);
         if released.is_empty() {
             return;
         }
@@ -146,6 +158,7 @@ impl Shared {
                 let given: Vec<u128> = given.iter().map(|run| run.as_u128()).collect();
                 window.forget_runs(&given);
                 tracing::debug!(runs = given.len(), to = to.0, "runs_handed_over");
+                self.hunger.is_fed(&pool, to);
                 if given.len() == count {
                     return;
                 }

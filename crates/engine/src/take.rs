@@ -71,6 +71,9 @@ impl FromStr for Held {
     }
 }
 
+/// How long a worker waits before its hunger is told again, if the work that came went to others.
+const WAIT_MAX: Duration = Duration::from_secs(1);
+
 /// A text that names no delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("this is not a delivery; send back the `delivery` of the lease unchanged")]
@@ -104,9 +107,13 @@ impl Shared {
         self.check_hands_out()?;
         let mut ask = Receive { pool, lanes, max, wait: Duration::ZERO, visibility };
         let mut deliveries = self.bus.receive(ask).await?;
-        if deliveries.is_empty() && !wait.is_zero() {
+        let mut left = wait;
+        while deliveries.is_empty() && !left.is_zero() {
             self.tell_hunger(pool).await;
-            ask.wait = wait;
+            // Among others a long wait is cut: the work that came may not have been enough for all who
+            // wait here, and then it must be said again.
+            ask.wait = if self.store.is_shared() { left.min(WAIT_MAX) } else { left };
+            left -= ask.wait;
             deliveries = self.bus.receive(ask).await?;
         }
         if deliveries.is_empty() {

@@ -17,6 +17,7 @@ pub mod conformance;
 mod error;
 pub mod memory;
 mod model;
+mod observed;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod rows;
@@ -33,6 +34,7 @@ use tokio::sync::mpsc;
 
 pub use error::StoreError;
 pub use model::*;
+pub use observed::Observed;
 
 /// A store's answer, some time later.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;

@@ -1,17 +1,20 @@
 //! A store that fails when told to, around one that does not.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
 use stepwell_core::duration::Interval;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
 use stepwell_store::{
-    Answer, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, KeyHash, KeyHolder,
-    NewSubmission, NewWorkflow, OutboxSettlement, Outgoing, Page, QueueKey, Queued, Received,
-    Record, RunSummary, Settlement, StaleReport, Store, StoreError, StoredRun, Stub,
-    SubmissionSettlement, TokenRecord, Verdict, WorkflowDocument,
+    Answer, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, Input, Instance,
+    KeyHash, KeyHolder, NewSubmission, NewWorkflow, OutboxSettlement, Outgoing, Page, Pulse,
+    QueueKey, Queued, Received, Reclaimed, Record, RunSummary, Settlement, Signal, StaleReport,
+    Store, StoreError, StoredRun, Stub, SubmissionSettlement, TokenRecord, Verdict,
+    WorkflowDocument,
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 
 /// What the next commit does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub(crate) struct Faulty {
     faults: Mutex<Vec<Fault>>,
     /// one permit lets one commit pass
     pub(crate) gate: Semaphore,
+    /// signs of life and scans fail
+    pub(crate) deaf: AtomicBool,
     /// commits that have reached the gate
     pub(crate) arrived: tokio::sync::watch::Sender<usize>,
 }
@@ -39,7 +44,17 @@ impl Faulty {
     pub(crate) fn new(inner: Arc<dyn Store>) -> Arc<Self> {
         let gate = Semaphore::new(Semaphore::MAX_PERMITS);
         let arrived = tokio::sync::watch::Sender::new(0);
-        Arc::new(Self { inner, faults: Mutex::default(), gate, arrived })
+        let deaf = AtomicBool::new(false);
+        Arc::new(Self { inner, faults: Mutex::default(), gate, deaf, arrived })
+    }
+
+    /// Answers, unless signs of life and scans are to fail.
+    fn hear<'a, T: Send + 'a>(&'a self, answer: Answer<'a, T>) -> Answer<'a, T> {
+        if !self.deaf.load(Ordering::SeqCst) {
+            return answer;
+        }
+        let away = StoreError::Unavailable { reason: "told to be".to_owned(), source: None };
+        Box::pin(std::future::ready(Err(away)))
     }
 
     /// The next commits fail like this, in order.
@@ -86,11 +101,29 @@ impl Store for Faulty {
         })
     }
 
+    fn is_shared(&self) -> bool {
+        self.inner.is_shared()
+    }
+
+    fn heartbeat(&self, epoch: Epoch, stats: Value) -> Answer<'_, Pulse> {
+        self.hear(self.inner.heartbeat(epoch, stats))
+    }
+
+    fn reclaim(&self, epoch: Epoch, silence: Interval, limit: usize) -> Answer<'_, Reclaimed> {
+        self.hear(self.inner.reclaim(epoch, silence, limit))
+    }
+
     fn ddl(&self) -> String {
         self.inner.ddl()
     }
 
     pass_on! {
+        hand_over(from: Epoch, runs: Vec<RunId>, to: Epoch) -> Vec<RunId>;
+        retire(epoch: Epoch) -> ();
+        instances() -> Vec<Instance>;
+        inputs(epoch: Epoch, limit: usize) -> Vec<Input>;
+        listen(epoch: Epoch) -> mpsc::Receiver<Signal>;
+        tell(from: Epoch, signal: Signal) -> ();
         load(runs: Vec<RunId>) -> Vec<StoredRun>;
         due(owner: Epoch, now: Timestamp, limit: usize) -> Due;
         queued(owner: Epoch, pool: String, after: Option<QueueKey>, limit: usize) -> Vec<Queued>;

@@ -5,6 +5,7 @@ mod faulty;
 mod fencing;
 mod flow;
 mod intake;
+mod loops;
 mod ownership;
 mod recovery;
 mod submissions;

@@ -12,6 +12,7 @@ use stepwell_core::duration::Interval;
 use stepwell_core::time::Timestamp;
 use stepwell_engine::{Engine, Ownership, Parts, Retention, Settings as EngineSettings};
 use stepwell_server::{Api, Hosts, Settings as ServerSettings, app, first_admin_token};
+use stepwell_store::Observed;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -170,6 +171,7 @@ impl Running {
 
 async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
     let Opened { store, latest } = store::open(&plan.store).await?;
+    let store = Observed::around(store);
     let clock = clock_from(latest);
     let webhook_secret = webhook_secret::read_or_create(&plan.data, store.as_ref()).await?;
     let bus = EmbeddedBus::new(BusSettings::default(), Arc::clone(&clock));

@@ -8,6 +8,7 @@ mod crash;
 mod damage;
 mod file;
 mod golden;
+mod observed;
 mod plans;
 mod postgres;
 mod postgres_ceiling;
