@@ -97,9 +97,11 @@ mod tests {
         check("stepwell-core", None, "serde", 0);
     }
 
+    // B-002: what decides never reaches what is stored or sent, and what stores never decides.
     #[test]
     fn an_arrow_that_is_not_drawn_is_caught() {
         check("stepwell-core", None, "stepwell-store", 1);
+        check("stepwell-dialects", None, "stepwell-store", 1);
         check("stepwell-worker", None, "stepwell-store", 1);
         check("stepwell-store", Some("build"), "stepwell-engine", 1);
     }

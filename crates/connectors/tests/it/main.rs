@@ -6,6 +6,7 @@ mod conformance;
 mod egress;
 mod embedded;
 mod hostile_urls;
+mod publisher;
 mod release;
 mod signature;
 mod window;

@@ -197,3 +197,18 @@ fn refusal(opened: Result<PostgresStore, StoreError>) -> String {
         other => panic!("expected a refusal, got {other:?}"),
     }
 }
+
+// B-024: what the seed's tools look for by status, workflow, creation, owner and sign of life is found by
+// an index. Creation is the order of the ids; signs of life are one row an instance, not one a job.
+#[tokio::test]
+async fn what_the_seed_indexes_is_indexed() {
+    let Some(place) = Place::fresh() else { return };
+    place.open().await;
+    let indexes = place.query(&format!(
+        "SELECT indexdef FROM pg_indexes WHERE schemaname = '{}' AND tablename = 'run'",
+        place.schema
+    ));
+    for columns in ["(status, ", "(workflow, ", "(id)", "(owner, "] {
+        assert!(indexes.iter().any(|index| index.contains(columns)), "{columns}: {indexes:#?}");
+    }
+}

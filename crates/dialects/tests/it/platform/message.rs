@@ -173,7 +173,7 @@ prop_compose! {
 }
 
 proptest! {
-    // B-032, B-071: serialize, then parse, returns an equal message.
+    // B-008, B-032, B-071: it is serialized by itself; parsed again, it is an equal message.
     #[test]
     fn a_message_that_was_written_is_read_as_it_was(message in any_message()) {
         prop_assert_eq!(read(&message.to_body(), &delivery()).unwrap(), message);
