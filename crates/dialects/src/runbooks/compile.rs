@@ -20,7 +20,7 @@ use super::offset::Offset;
 
 /// How long an attempt may take if the step does not say: as long as its message lives on the bus.
 ///
-/// The seed has no limit here, and a worker that died would hold its member for ever.
+/// Without any limit, a worker that died would hold its member for ever.
 pub const TIMEOUT_DEFAULT: Interval = Interval::from_secs(7 * 24 * 60 * 60);
 
 /// What the kernel runs for one version of a runbook.
@@ -113,19 +113,16 @@ pub fn compile(runbook: &Runbook, version: u32) -> Compiled {
         cancel: CancelMode::Immediate,
         failure: FailureMode::CancelRest,
     };
+    let alone = |sequence: Sequence, steps: &[RunbookStep], compensations| {
+        (!steps.is_empty()).then(|| workflow(sequence, in_order(steps), compensations))
+    };
     let (steps, phases) = timeline(runbook);
-    let init = sequence(&runbook.init);
-    let of_init = init.iter().filter_map(|step| step.on_failure.as_deref()).collect();
-    let removal = sequence(&runbook.on_member_removed);
-    let is_some = |steps: &Vec<StepSpec>| !steps.is_empty();
+    let undoes_init =
+        |name: &str| runbook.init.iter().any(|step| step.on_failure.as_deref() == Some(name));
     Compiled {
-        member: workflow(Sequence::Member, steps, compensations(runbook, None)),
-        init: Some(init.clone())
-            .filter(is_some)
-            .map(|steps| workflow(Sequence::Init, steps, compensations(runbook, Some(&of_init)))),
-        removal: Some(removal)
-            .filter(is_some)
-            .map(|steps| workflow(Sequence::Removal, steps, BTreeMap::new())),
+        member: workflow(Sequence::Member, steps, compensations(runbook, |_| true)),
+        init: alone(Sequence::Init, &runbook.init, compensations(runbook, undoes_init)),
+        removal: alone(Sequence::Removal, &runbook.on_member_removed, BTreeMap::new()),
         phases,
     }
 }
@@ -150,20 +147,17 @@ fn timeline(runbook: &Runbook) -> (Vec<StepSpec>, Vec<Phase>) {
     (specs, phases)
 }
 
-/// The rollbacks, or those of them that are named.
+/// The rollbacks that are wanted, each by its name.
 fn compensations(
     runbook: &Runbook,
-    named: Option<&BTreeSet<&str>>,
+    is_wanted: impl Fn(&str) -> bool,
 ) -> BTreeMap<String, Vec<StepSpec>> {
-    let rollbacks = runbook.rollbacks.iter();
-    rollbacks
-        .filter(|(name, _)| named.is_none_or(|named| named.contains(name.as_str())))
-        .map(|(name, steps)| (name.clone(), sequence(steps)))
-        .collect()
+    let wanted = runbook.rollbacks.iter().filter(|(name, _)| is_wanted(name));
+    wanted.map(|(name, steps)| (name.clone(), in_order(steps))).collect()
 }
 
 /// Steps that follow one another and stand behind no gate.
-fn sequence(steps: &[RunbookStep]) -> Vec<StepSpec> {
+fn in_order(steps: &[RunbookStep]) -> Vec<StepSpec> {
     let mut ids = Ids::default();
     let numbered = steps.iter().enumerate();
     numbered.map(|(position, step)| spec(ids.unique(&step.name), step, position)).collect()
@@ -192,7 +186,7 @@ fn spec(id: String, step: &RunbookStep, position: usize) -> StepSpec {
     }
 }
 
-/// The seed counts what follows the first attempt; the kernel counts attempts.
+/// A runbook counts what follows the first attempt; the kernel counts attempts.
 fn policy(retry: Retry) -> RetryPolicy {
     RetryPolicy::fixed(retry.max_retries.saturating_add(1), retry.interval)
 }

@@ -167,9 +167,8 @@ pub struct Retry {
 }
 
 impl Runbook {
-    /// The name that the seed gives to a table for the members of a version.
-    ///
-    /// Nothing reads such a table; the name is kept for whoever looks for it.
+    /// The name of a table for the members of a version. Nothing makes or reads such a table; the
+    /// name is kept for whoever looks for it.
     #[must_use]
     pub fn data_table_name(&self, version: u32) -> String {
         let sanitize = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };

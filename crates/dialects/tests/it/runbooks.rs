@@ -14,8 +14,8 @@ mod warnings;
 
 use stepwell_dialects::runbooks::{Reading, Runbook, read};
 
-/// The samples of the seed, put together.
-const SEED: &str = r#"
+/// A runbook with everything that a runbook can have.
+const MAILBOXES: &str = r#"
 name: contoso-mailbox-migration
 description: Moves mailboxes.
 data_source:

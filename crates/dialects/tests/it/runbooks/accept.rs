@@ -4,11 +4,11 @@ use expect_test::expect;
 use serde_json::{Value, json};
 use stepwell_dialects::runbooks::accept::{OverdueBehavior, Publication, publication};
 
-use super::SEED;
+use super::MAILBOXES;
 use crate::world::refusal;
 
 fn publish(changes: &Value) -> Result<Publication, String> {
-    let mut body = json!({"name": "contoso-mailbox-migration", "yaml_content": SEED});
+    let mut body = json!({"name": "contoso-mailbox-migration", "yaml_content": MAILBOXES});
     let fields = body.as_object_mut().unwrap();
     fields.extend(changes.as_object().unwrap().clone());
     publication(body.to_string().as_bytes()).map_err(|rejection| refusal(&rejection) + "\n")
@@ -19,7 +19,7 @@ fn publish(changes: &Value) -> Result<Publication, String> {
 fn a_version_leaves_batches_under_way_alone_unless_it_says_otherwise() {
     let quiet = publish(&json!({})).unwrap();
     assert_eq!((quiet.overdue_behavior, quiet.rerun_init), (OverdueBehavior::Ignore, false));
-    assert_eq!(quiet.source, SEED, "the document is kept as it was sent");
+    assert_eq!(quiet.source, MAILBOXES, "the document is kept as it was sent");
     assert_eq!(quiet.reading.runbook.phases.len(), 3);
     let loud = publish(&json!({"overdue_behavior": "rerun", "rerun_init": true})).unwrap();
     assert_eq!((loud.overdue_behavior, loud.rerun_init), (OverdueBehavior::Rerun, true));

@@ -2,12 +2,12 @@
 
 use stepwell_dialects::runbooks::columns::template_columns;
 
-use super::{SEED, reading, runbook, with_steps};
+use super::{MAILBOXES, reading, runbook, with_steps};
 
 // the key, then what phases, rollbacks and removal use, then the columns of several values.
 #[test]
 fn a_list_of_members_has_a_column_for_everything_that_is_used() {
-    let columns = template_columns(&runbook(SEED));
+    let columns = template_columns(&runbook(MAILBOXES));
     let expected = [
         "UserPrincipalName",
         "FirstName",

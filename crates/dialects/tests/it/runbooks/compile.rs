@@ -10,7 +10,7 @@ use stepwell_core::retry::RetryPolicy;
 use stepwell_dialects::runbooks::compile::{Sequence, TIMEOUT_DEFAULT};
 use stepwell_dialects::runbooks::{Compiled, compile};
 
-use super::{HEAD, SEED, reading, runbook, with_steps};
+use super::{HEAD, MAILBOXES, reading, runbook, with_steps};
 
 fn compiled(text: &str) -> Compiled {
     compile(&reading(text).runbook, 3)
@@ -50,7 +50,7 @@ fn check(workflow: &Workflow, expected: Expect) {
 #[test]
 fn a_member_goes_through_all_steps_of_all_phases_behind_their_gates() {
     check(
-        &compiled(SEED).member,
+        &compiled(MAILBOXES).member,
         expect![[r#"
             runbook-member:contoso-mailbox-migration v3
               pre-notification/notify behind pre-notification: Send-Mail by worker-01, tries 4, after []
@@ -143,7 +143,7 @@ fn every_phase_knows_its_part_of_the_way() {
 // X-025, X-152
 #[test]
 fn the_policies_of_a_runbook_are_those_of_its_runs() {
-    let compiled = compile(&runbook(SEED), 3);
+    let compiled = compile(&runbook(MAILBOXES), 3);
     let member = &compiled.member;
     assert_eq!(member.cancel, CancelMode::Immediate);
     assert_eq!(member.failure, FailureMode::CancelRest);

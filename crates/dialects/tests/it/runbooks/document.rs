@@ -8,7 +8,7 @@ use stepwell_dialects::runbooks::document::{
 };
 use stepwell_dialects::runbooks::is_runbook;
 
-use super::{HEAD, SEED, reading, runbook, with_steps};
+use super::{HEAD, MAILBOXES, reading, runbook, with_steps};
 
 fn secs(secs: u64) -> Interval {
     Interval::from_secs(secs)
@@ -24,8 +24,8 @@ fn step<'r>(runbook: &'r Runbook, name: &str) -> &'r RunbookStep {
 
 // A-007, A-012, A-013: every key of the document, and the same step shape in all four places.
 #[test]
-fn the_document_of_the_seed_is_read_whole() {
-    let runbook = runbook(SEED);
+fn a_document_with_everything_is_read_whole() {
+    let runbook = runbook(MAILBOXES);
     assert_eq!(runbook.name, "contoso-mailbox-migration");
     assert_eq!(runbook.description, "Moves mailboxes.");
     let phases: Vec<String> = runbook
@@ -55,7 +55,7 @@ fn the_document_of_the_seed_is_read_whole() {
 // A-009, A-010
 #[test]
 fn the_data_source_is_named_by_its_environment_variables() {
-    let source = runbook(SEED).data_source;
+    let source = runbook(MAILBOXES).data_source;
     assert_eq!(
         source.kind,
         SourceKind::Databricks {
@@ -79,7 +79,7 @@ fn the_data_source_is_named_by_its_environment_variables() {
     assert_eq!(columns, expected);
 }
 
-// A-009: and the sources that we add to those of the seed.
+// A-009: and the sources that we add.
 #[test]
 fn every_type_of_source_has_its_own_fields() {
     let kind = |fields: &str| {
@@ -115,7 +115,7 @@ fn every_type_of_source_has_its_own_fields() {
 // A-021: 15m, 24h, 30s and 7d, in whole seconds.
 #[test]
 fn durations_are_read_as_whole_seconds() {
-    let poll = step(&runbook(SEED), "start-mailbox-move").poll.unwrap();
+    let poll = step(&runbook(MAILBOXES), "start-mailbox-move").poll.unwrap();
     assert_eq!((poll.interval.as_secs(), poll.timeout.as_secs()), (900, 86_400));
     let text = with_steps(
         "{name: s, worker_id: w, function: F, timeout: 45m, poll: {interval: 30s, timeout: 7d}}",
@@ -129,7 +129,7 @@ fn durations_are_read_as_whole_seconds() {
 // A-022: phases, init, rollbacks and removal alike.
 #[test]
 fn the_retry_of_the_document_counts_for_every_step() {
-    let runbook = runbook(SEED);
+    let runbook = runbook(MAILBOXES);
     let global = Retry { max_retries: 2, interval: secs(60) };
     for name in ["create-batch-group", "start-mailbox-move", "revert-mailbox", "disable-forwarding"]
     {
@@ -140,10 +140,10 @@ fn the_retry_of_the_document_counts_for_every_step() {
 // A-023, A-024: the block of a step replaces that of the document, and nothing is merged.
 #[test]
 fn the_retry_of_a_step_replaces_that_of_the_document_whole() {
-    let seed = runbook(SEED);
-    assert_eq!(step(&seed, "notify").retry, Retry { max_retries: 3, interval: secs(30) });
+    let whole = runbook(MAILBOXES);
+    assert_eq!(step(&whole, "notify").retry, Retry { max_retries: 3, interval: secs(30) });
     let off = Retry { max_retries: 0, interval: Interval::ZERO };
-    assert_eq!(step(&seed, "create-object").retry, off, "max_retries: 0 turns retry off");
+    assert_eq!(step(&whole, "create-object").retry, off, "max_retries: 0 turns retry off");
     let steps = "{name: no-interval, worker_id: w, function: F, retry: {max_retries: 4}}, \
                  {name: no-retries, worker_id: w, function: F, retry: {interval: 9s}}";
     let text = format!("{}retry: {{max_retries: 2, interval: 1m}}\n", with_steps(steps));
@@ -229,7 +229,7 @@ rollbacks: {{undo: [{{name: u, worker_id: w, function: F, params: {{b: '{{{{_bat
 // A-029
 #[test]
 fn the_name_of_the_table_that_nobody_reads_is_still_told() {
-    assert_eq!(runbook(SEED).data_table_name(3), "runbook_contoso_mailbox_migration_v3");
+    assert_eq!(runbook(MAILBOXES).data_table_name(3), "runbook_contoso_mailbox_migration_v3");
 }
 
 #[test]
@@ -246,7 +246,7 @@ phases: [{name: vor dem Umzug, offset: T-0, steps: [{name: 'Umzug [EU]', worker_
 
 #[test]
 fn a_runbook_is_told_from_a_workflow_by_its_keys() {
-    assert!(is_runbook(SEED.as_bytes()));
+    assert!(is_runbook(MAILBOXES.as_bytes()));
     assert!(is_runbook(b"phases: []"));
     assert!(is_runbook(b"data_source: {}\nsteps: []"));
     assert!(!is_runbook(b"name: a\nsteps: [{id: s, type: T, pool: p}]"));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use stepwell_dialects::runbooks::{compile, read};
 
-use super::{HEAD, SEED, reading};
+use super::{HEAD, MAILBOXES, reading};
 
 /// A document is read or refused; one that is read is compiled without a word.
 fn feed(bytes: &[u8]) {
@@ -19,28 +19,28 @@ fn feed(bytes: &[u8]) {
 proptest! {
     #[test]
     fn a_document_with_its_lines_shuffled_is_read_or_refused(
-        lines in prop::collection::vec(0..SEED.lines().count(), 1..60),
+        lines in prop::collection::vec(0..MAILBOXES.lines().count(), 1..60),
     ) {
-        let all: Vec<&str> = SEED.lines().collect();
+        let all: Vec<&str> = MAILBOXES.lines().collect();
         let text: Vec<&str> = lines.iter().map(|line| all[*line]).collect();
         feed(text.join("\n").as_bytes());
     }
 
     #[test]
     fn a_document_with_a_piece_cut_out_is_read_or_refused(
-        from in 0..SEED.len(), length in 0..60_usize,
+        from in 0..MAILBOXES.len(), length in 0..60_usize,
     ) {
-        let mut bytes = SEED.as_bytes().to_vec();
-        bytes.drain(from..(from + length).min(SEED.len()));
+        let mut bytes = MAILBOXES.as_bytes().to_vec();
+        bytes.drain(from..(from + length).min(MAILBOXES.len()));
         feed(&bytes);
     }
 
     #[test]
     fn a_document_with_a_piece_written_twice_is_read_or_refused(
-        from in 0..SEED.len(), length in 0..60_usize,
+        from in 0..MAILBOXES.len(), length in 0..60_usize,
     ) {
-        let mut bytes = SEED.as_bytes().to_vec();
-        let piece = bytes[from..(from + length).min(SEED.len())].to_vec();
+        let mut bytes = MAILBOXES.as_bytes().to_vec();
+        let piece = bytes[from..(from + length).min(MAILBOXES.len())].to_vec();
         bytes.splice(from..from, piece);
         feed(&bytes);
     }

@@ -12,7 +12,7 @@ use stepwell_core::run::{Dialect, Header, RunStatus};
 use stepwell_core::step::{Outcome, StepError};
 use stepwell_dialects::runbooks::{SPECIALS, compile};
 
-use super::{SEED, runbook};
+use super::{MAILBOXES, runbook};
 use crate::world::{World, run_id, start};
 
 /// A run of a workflow, with the data of a member.
@@ -44,7 +44,7 @@ fn member() -> World {
         "UserPrincipalName": "ada@contoso.com", "FirstName": "Ada", "LastName": "Lovelace",
         "ObjectType": "EntraUser",
     });
-    begin(compile(&runbook(SEED), 1).member, &data)
+    begin(compile(&runbook(MAILBOXES), 1).member, &data)
 }
 
 impl World {
@@ -209,7 +209,7 @@ fn a_rollback_runs_in_order_with_the_data_of_the_member() {
 // X-035: a variable that nobody has fails the member, and no worker hears of it.
 #[test]
 fn a_column_that_is_missing_fails_the_member_and_is_not_tried_again() {
-    let mut ada = begin(compile(&runbook(SEED), 1).member, &json!({"FirstName": "Ada"}));
+    let mut ada = begin(compile(&runbook(MAILBOXES), 1).member, &json!({"FirstName": "Ada"}));
     ada.open("pre-notification");
     ada.check(expect![[r#"
         pre-notification/notify: failed
@@ -225,7 +225,7 @@ fn a_column_that_is_missing_fails_the_member_and_is_not_tried_again() {
 // A-054, A-057, A-058, X-071: one at a time, with special variables; a failure cancels the rest.
 #[test]
 fn init_runs_once_for_a_batch_and_stops_at_its_first_failure() {
-    let text = SEED.replace(
+    let text = MAILBOXES.replace(
         "phases:\n",
         "  - {name: second, worker_id: w, function: F}\n  - {name: third, worker_id: w, function: F}\nphases:\n",
     );

@@ -8,7 +8,7 @@ use stepwell_dialects::fields::Tree;
 use stepwell_dialects::runbooks::{compile, is_runbook, read, schema};
 use stepwell_dialects::yaml;
 
-use super::{HEAD, SEED, reading, runbook, with_steps};
+use super::{HEAD, MAILBOXES, reading, runbook, with_steps};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -89,7 +89,7 @@ fn with_offset(offset: &str) -> String {
 fn the_published_schema_accepts_what_the_reader_accepts() {
     let validator = validator();
     let mut accepted: Vec<String> = examples().into_iter().map(|(_, text)| text).collect();
-    accepted.push(SEED.to_owned());
+    accepted.push(MAILBOXES.to_owned());
     let offsets = ["T-5d", "T-4h", "T-30m", "T-90s", "T-0", "T-0d", "T+2h"];
     accepted.extend(offsets.map(with_offset));
     accepted.extend(
