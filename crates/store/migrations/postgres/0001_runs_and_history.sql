@@ -42,8 +42,8 @@ END
 $$;
 
 -- The row that every decision rewrites, so it is kept small; what never changes and may be large
--- stands in run_header. A page is filled to two thirds: a decision that changes no indexed column
--- finds room on its page, and touches no index.
+-- stands in run_header. A page is filled to the half: a decision that changes no indexed column finds
+-- room on its page, also if all its neighbors move in the same transaction, and touches no index.
 CREATE TABLE IF NOT EXISTS run (
     id               uuid    PRIMARY KEY,
     owner            bigint  NOT NULL,
@@ -89,7 +89,7 @@ CREATE TABLE IF NOT EXISTS run (
     CHECK (ended_at IS NOT NULL OR expires_at IS NULL),
     CHECK ((error_code IS NULL) = (error_message IS NULL)),
     CHECK ((parent_run IS NULL) = (parent_step IS NULL))
-) WITH (fillfactor = 66, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- Lists are newest first, so each index ends with the id. The status stands in them because the
 -- question is nearly always "which of them failed".
@@ -168,7 +168,7 @@ CREATE TABLE IF NOT EXISTS step (
     CHECK ((lease_id IS NULL) = (lease_expires_at IS NULL)),
     CHECK ((pool IS NOT NULL) = (lease_stage IS NOT DISTINCT FROM 'recorded')),
     CHECK ((error_code IS NULL) = (error_message IS NULL))
-) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 
 -- The queue of the embedded bus: a dispatched step is its own queue entry.
 CREATE INDEX IF NOT EXISTS step_queue ON step (owner, pool, rank, run_id, position) WHERE pool IS NOT NULL;
