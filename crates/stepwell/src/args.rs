@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::bench::BenchArguments;
+#[cfg(feature = "postgres")]
+use crate::commands::store;
 use crate::commands::{
     command, completions, config as config_command, dead_letter, job, token, validate, worker,
     workflow,
@@ -65,6 +67,10 @@ pub(crate) enum Subcommands {
     /// Be a worker
     #[command(subcommand)]
     Worker(worker::WorkerCommand),
+    /// Take everything to another database
+    #[cfg(feature = "postgres")]
+    #[command(subcommand)]
+    Store(store::StoreCommand),
     /// See it work: a server, made-up workers and 300 jobs in one process, for twenty seconds
     Demo(DemoArguments),
     /// Measure how fast this machine is

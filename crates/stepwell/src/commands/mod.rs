@@ -5,6 +5,8 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod dead_letter;
 pub(crate) mod job;
+#[cfg(feature = "postgres")]
+pub(crate) mod store;
 pub(crate) mod token;
 pub(crate) mod validate;
 pub(crate) mod worker;
@@ -29,6 +31,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Subcommands::DeadLetter(command) => dead_letter::run(global, command).await,
         Subcommands::Token(command) => token::run(global, command).await,
         Subcommands::Worker(command) => worker::run(global, command).await,
+        #[cfg(feature = "postgres")]
+        Subcommands::Store(command) => store::run(global, command).await,
         Subcommands::Demo(arguments) => demo::run(global, arguments).await,
         Subcommands::Bench(arguments) => bench::run(global, arguments).await,
         Subcommands::Config(command) => config::run(global, command),

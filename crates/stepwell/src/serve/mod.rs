@@ -10,6 +10,10 @@ mod webhook_secret;
 use std::net::SocketAddr;
 
 pub(crate) use parts::{Plan, Running};
+#[cfg(feature = "postgres")]
+pub(crate) use store::store_failure;
+#[cfg(feature = "postgres")]
+pub(crate) use webhook_secret::carry as carry_webhook_secret;
 
 use crate::config::{Config, StorePlace};
 use crate::exit::Exit;

@@ -23,7 +23,7 @@ pub(crate) struct Opened {
 pub(crate) async fn open(place: &StorePlace) -> Result<Opened, Failure> {
     match place {
         StorePlace::Sqlite(path) => sqlite(path).await,
-        StorePlace::Postgres(_) => Err(no_postgres()),
+        StorePlace::Postgres(url) => postgres(url).await,
     }
     .map_err(|error| store_failure(&error))
 }
@@ -37,8 +37,18 @@ async fn sqlite(path: &Path) -> Result<Opened, StoreError> {
     Ok(Opened { store: Arc::new(store), latest })
 }
 
-fn no_postgres() -> StoreError {
-    StoreError::Refused { reason: "this program was built without PostgreSQL".to_owned() }
+#[cfg(feature = "postgres")]
+async fn postgres(url: &str) -> Result<Opened, StoreError> {
+    use stepwell_store::postgres::{Options, PostgresStore};
+
+    let store = PostgresStore::open(url, Options::default()).await?;
+    let latest = store.latest_change().await?;
+    Ok(Opened { store: Arc::new(store), latest })
+}
+
+#[cfg(not(feature = "postgres"))]
+async fn postgres(_url: &str) -> Result<Opened, StoreError> {
+    Err(StoreError::Refused { reason: "this program was built without PostgreSQL".to_owned() })
 }
 
 /// What a person is told when the store does not do what is asked.
@@ -49,7 +59,7 @@ pub(crate) fn store_failure(error: &StoreError) -> Failure {
             .next("another process uses the same store; stop one of the two"),
         StoreError::Unavailable { .. } => {
             Failure::new(Exit::Unavailable, "store_unavailable", error.to_string())
-                .next("see that the disk has room and can be written to, and start again")
+                .next("see that the database can be reached and its disk has room, and start again")
         }
         StoreError::Broken { .. } => Failure::new(Exit::Failure, "store_broken", error.to_string())
             .next("restore the data directory from a backup; see docs/operations.md"),

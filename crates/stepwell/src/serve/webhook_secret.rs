@@ -15,6 +15,8 @@ use base64::prelude::BASE64_STANDARD;
 use stepwell_store::Store;
 
 use super::store::store_failure;
+#[cfg(feature = "postgres")]
+use crate::config::StorePlace;
 use crate::failure::Failure;
 
 const FILE: &str = "webhook-secret";
@@ -44,6 +46,21 @@ pub(super) async fn read_or_create(data: &Path, store: &dyn Store) -> Result<Vec
         Failure::usage(format!("{} holds no webhook secret", path.display()))
             .next("write whsec_ and 24 to 64 bytes in base64, or remove the file for a fresh one")
     })
+}
+
+/// Takes the secret that lies beside a file of SQLite along to the database it was moved to.
+#[cfg(feature = "postgres")]
+pub(crate) async fn carry(file: &Path, url: &str) -> Result<(), Failure> {
+    let Some(text) = file.parent().and_then(|data| std::fs::read_to_string(data.join(FILE)).ok())
+    else {
+        return Ok(());
+    };
+    let Some(secret) = parse(text.trim()) else { return Ok(()) };
+    let place = StorePlace::Postgres(url.to_owned());
+    let store = super::store::open(&place).await?.store;
+    let stored = store.secret(NAME.to_owned(), secret).await;
+    stored.map_err(|error| store_failure(&error))?;
+    store.close().await.map_err(|error| store_failure(&error))
 }
 
 fn create(path: &Path, secret: &[u8]) -> Result<String, Failure> {

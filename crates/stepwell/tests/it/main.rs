@@ -4,12 +4,16 @@ mod config;
 mod crash;
 mod demo;
 mod exits;
+#[cfg(feature = "postgres")]
+mod fleet;
 mod help;
 mod jobs;
 mod page;
 mod program;
 mod recovery;
 mod serve;
+#[cfg(feature = "postgres")]
+mod store_move;
 mod validate;
 mod webhooks;
 mod workers;

@@ -19,6 +19,9 @@ const MIGRATIONS: [&str; 3] = [
 /// "SWEL": tells our files from other programs' databases.
 const APPLICATION_ID: i64 = 0x5357_454C;
 
+/// "SWMV": a file whose contents were taken to another store.
+const MOVED_ID: i64 = 0x5357_4D56;
+
 /// What the migrations of this release do, in order.
 pub(super) fn ddl() -> String {
     MIGRATIONS.join("\n")
@@ -30,8 +33,7 @@ pub(super) fn ddl() -> String {
 /// `Refused` if a newer release, or another program, wrote the file.
 pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
     recognize(db, path)?;
-    let version = schema_version(db)?;
-    let known = i64::try_from(MIGRATIONS.len()).expect("there are few migrations");
+    let (version, known) = (schema_version(db)?, known());
     if version > known {
         return Err(StoreError::Refused {
             reason: format!(
@@ -49,10 +51,48 @@ pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), StoreError
     Ok(())
 }
 
+/// Refuses a file that has not exactly the schema of this release.
+#[cfg(feature = "postgres")]
+pub(super) fn check_current(db: &Connection, path: &Path) -> Result<(), StoreError> {
+    recognize(db, path)?;
+    let (version, known) = (schema_version(db)?, known());
+    if version == known {
+        return Ok(());
+    }
+    Err(StoreError::Refused {
+        reason: format!(
+            "{} has schema {version} and this release {known}; start and stop a server of this release \
+             on it first",
+            path.display()
+        ),
+    })
+}
+
+/// Marks a file whose contents were taken to another store: nobody opens it by mistake.
+#[cfg(feature = "postgres")]
+pub(super) fn mark_as_moved(db: &Connection) -> Result<(), StoreError> {
+    db.pragma_update(None, "application_id", MOVED_ID)?;
+    Ok(())
+}
+
+fn known() -> i64 {
+    i64::try_from(MIGRATIONS.len()).expect("there are few migrations")
+}
+
 /// Refuses a file that is a database of another program, rather than adding our tables to it.
 fn recognize(db: &Connection, path: &Path) -> Result<(), StoreError> {
     let application: i64 = db.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if application == MOVED_ID {
+        return Err(StoreError::Refused {
+            reason: format!(
+                "{} was moved to PostgreSQL by `stepwell store move`; start with --store postgres://…, \
+                 where its jobs go on. As a last resort, `PRAGMA application_id = {APPLICATION_ID}` in \
+                 sqlite3 makes it usable again as it was then",
+                path.display()
+            ),
+        });
+    }
     if application == APPLICATION_ID || (application == 0 && tables == 0) {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 
-use super::storm::World;
+use super::world::World;
 
 /// How far back a client looks for a job to do something with: most of those are still open.
 const RECENT: usize = 12;

@@ -15,7 +15,7 @@ use super::workers::SAID_SO;
 const OWN_FAILURES: [&str; 3] = ["attempt_timed_out", "poll_timed_out", "job_undelivered"];
 
 /// One history on its way through the checks.
-pub(super) struct History<'a> {
+pub(crate) struct History<'a> {
     run: &'a Run,
     book: &'a Book,
     steps: Vec<Progress>,
@@ -39,7 +39,7 @@ struct Progress {
 
 /// Walks through a history and holds every entry against what was before it and against what the
 /// workers have sent. `leases` are those of all histories.
-pub(super) fn check(run: &Run, records: &[Record], book: &Book, leases: &mut BTreeSet<LeaseId>) {
+pub(crate) fn check(run: &Run, records: &[Record], book: &Book, leases: &mut BTreeSet<LeaseId>) {
     let mut history = History {
         run,
         book,

@@ -8,54 +8,54 @@ use stepwell_worker::{Answer, Attempt, Report, Status};
 
 /// What all clients and workers write into.
 #[derive(Default)]
-pub(super) struct Journal(Mutex<Book>);
+pub(crate) struct Journal(Mutex<Book>);
 
 /// What they have written.
 #[derive(Default)]
-pub(super) struct Book {
+pub(crate) struct Book {
     /// the job that was answered for each key
-    pub(super) accepted: BTreeMap<String, String>,
+    pub(crate) accepted: BTreeMap<String, String>,
     /// how each job had ended when somebody first saw it ended
-    pub(super) ended: BTreeMap<String, String>,
+    pub(crate) ended: BTreeMap<String, String>,
     /// jobs that somebody asked to cancel, and whether the server said yes
-    pub(super) cancels: BTreeMap<String, bool>,
+    pub(crate) cancels: BTreeMap<String, bool>,
     /// acks that were sent
-    pub(super) acks: HashSet<Attempt>,
+    pub(crate) acks: HashSet<Attempt>,
     /// reports that were sent, by their marks
-    pub(super) reports: HashMap<Attempt, BTreeMap<String, Status>>,
+    pub(crate) reports: HashMap<Attempt, BTreeMap<String, Status>>,
     /// reports of which the server said that they counted
-    pub(super) counted: BTreeMap<String, Attempt>,
+    pub(crate) counted: BTreeMap<String, Attempt>,
     /// reports that were held back
-    pub(super) late: Vec<Report>,
-    pub(super) tally: Tally,
+    pub(crate) late: Vec<Report>,
+    pub(crate) tally: Tally,
     delivered: HashSet<Attempt>,
 }
 
 /// How much happened: a storm in which too little did proves nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
-    pub(super) commands_repeated: u32,
-    pub(super) reports: u32,
-    pub(super) stale: u32,
-    pub(super) redelivered: u32,
-    pub(super) silent: u32,
+pub(crate) struct Tally {
+    pub(crate) commands_repeated: u32,
+    pub(crate) reports: u32,
+    pub(crate) stale: u32,
+    pub(crate) redelivered: u32,
+    pub(crate) silent: u32,
 }
 
 impl Journal {
-    pub(super) fn book(&self) -> MutexGuard<'_, Book> {
+    pub(crate) fn book(&self) -> MutexGuard<'_, Book> {
         // A panic while it was held has failed the test already; the others may finish.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A command was answered with 202. The same key must have the same job, every time.
-    pub(super) fn accepted(&self, key: &str, job: &str) {
+    pub(crate) fn accepted(&self, key: &str, job: &str) {
         let mut book = self.book();
         let first = book.accepted.entry(key.to_owned()).or_insert_with(|| job.to_owned());
         assert_eq!(first, job, "two jobs were answered for the key {key}");
     }
 
     /// A job was seen; what has ended stays as it ended.
-    pub(super) fn seen(&self, job: &str, status: &str) {
+    pub(crate) fn seen(&self, job: &str, status: &str) {
         let mut book = self.book();
         if let Some(ended) = book.ended.get(job) {
             assert_eq!(ended, status, "the job {job} had ended and changed");
@@ -65,7 +65,7 @@ impl Journal {
     }
 
     /// A directive was handed out.
-    pub(super) fn delivered(&self, attempt: &Attempt) {
+    pub(crate) fn delivered(&self, attempt: &Attempt) {
         let mut book = self.book();
         if !book.delivered.insert(attempt.clone()) {
             book.tally.redelivered += 1;
@@ -73,7 +73,7 @@ impl Journal {
     }
 
     /// A report is about to be sent. Noted first: it may count although no answer comes back.
-    pub(super) fn sent(&self, report: &Report) {
+    pub(crate) fn sent(&self, report: &Report) {
         let mut book = self.book();
         book.tally.reports += 1;
         let marks = book.reports.entry(report.attempt.clone()).or_default();
@@ -81,7 +81,7 @@ impl Journal {
     }
 
     /// The server has answered a report. The same report never counts twice.
-    pub(super) fn answered(&self, report: &Report, answer: &Answer) {
+    pub(crate) fn answered(&self, report: &Report, answer: &Answer) {
         assert_eq!(answer.problem, None, "{report:?}");
         let mut book = self.book();
         if !answer.applied {
@@ -94,7 +94,7 @@ impl Journal {
 
     /// Takes the reports that were held back for an earlier attempt of the same step, or under
     /// another lease of the same attempt.
-    pub(super) fn take_outdated(&self, newer: &Attempt) -> Vec<Report> {
+    pub(crate) fn take_outdated(&self, newer: &Attempt) -> Vec<Report> {
         let is_outdated = |report: &mut Report| {
             let held = &report.attempt;
             let is_same_step = held.job_id == newer.job_id && held.step_id == newer.step_id;
@@ -112,6 +112,6 @@ fn mark(report: &Report) -> &str {
 }
 
 /// The mark in a result.
-pub(super) fn mark_in(result: &Value) -> Option<&str> {
+pub(crate) fn mark_in(result: &Value) -> Option<&str> {
     result.get("mark")?.as_str()
 }

@@ -17,7 +17,7 @@ use crate::program::{kill, program};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A place for one server: its data, its address, its log.
-pub(super) struct Site {
+pub(crate) struct Site {
     home: TempDir,
     /// where the server keeps its data, as it is told
     data: PathBuf,
@@ -25,7 +25,7 @@ pub(super) struct Site {
     data_seen: PathBuf,
     /// a program that starts the server in surroundings of its own, with its arguments
     wrapper: Vec<OsString>,
-    settings: Vec<&'static str>,
+    settings: Vec<String>,
     /// where it listens, once the first start has chosen a port
     listen: String,
     child: Option<Child>,
@@ -33,7 +33,7 @@ pub(super) struct Site {
 
 impl Site {
     /// A place where no server has run yet.
-    pub(super) fn new(settings: &[&'static str]) -> Self {
+    pub(crate) fn new(settings: &[&str]) -> Self {
         let home = tempfile::tempdir().expect("there is room for a directory");
         let data = home.path().join("data");
         Self {
@@ -41,21 +41,21 @@ impl Site {
             data_seen: data.clone(),
             data,
             wrapper: Vec::new(),
-            settings: settings.to_vec(),
+            settings: settings.iter().map(|setting| (*setting).to_owned()).collect(),
             listen: "127.0.0.1:0".to_owned(),
             child: None,
         }
     }
 
     /// The same, with the data in a directory that only the server sees under this name.
-    pub(super) fn with_data(mut self, data: &Path, seen: &Path) -> Self {
+    pub(crate) fn with_data(mut self, data: &Path, seen: &Path) -> Self {
         self.data = data.to_owned();
         self.data_seen = seen.to_owned();
         self
     }
 
     /// From the next start on, the server is started by another program.
-    pub(super) fn start_under<S: Into<OsString>>(&mut self, wrapper: impl IntoIterator<Item = S>) {
+    pub(crate) fn start_under<S: Into<OsString>>(&mut self, wrapper: impl IntoIterator<Item = S>) {
         self.wrapper = wrapper.into_iter().map(Into::into).collect();
     }
 
@@ -63,7 +63,7 @@ impl Site {
     ///
     /// SQLite follows links in a path by their text, and the way into another process's mounts is a
     /// link without one; so the file is brought here.
-    pub(super) fn copy_database(&self) -> PathBuf {
+    pub(crate) fn copy_database(&self) -> PathBuf {
         let copy = self.home.path().join("copy.db");
         std::fs::copy(self.data_seen.join("stepwell.db"), &copy).expect("there is room for a copy");
         let log = self.data_seen.join("stepwell.db-wal");
@@ -71,12 +71,12 @@ impl Site {
         copy
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}", self.listen)
     }
 
     /// Starts the server and waits until it says that it listens.
-    pub(super) fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         let said = self.spawn();
         let line = said.recv_timeout(PATIENCE).expect("the server says where it listens");
         let listening: Value = serde_json::from_str(&line)
@@ -86,7 +86,7 @@ impl Site {
     }
 
     /// Starts the server and waits for nothing; its first line comes by the channel.
-    pub(super) fn spawn(&mut self) -> mpsc::Receiver<String> {
+    pub(crate) fn spawn(&mut self) -> mpsc::Receiver<String> {
         assert!(self.child.is_none(), "one server at a time");
         let mut command = program(self.home.path());
         command.args(["serve", "--output", "json", "--log-filter", "warn"]);
@@ -107,32 +107,39 @@ impl Site {
     }
 
     /// The token that the first start has made.
-    pub(super) fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         let path = self.data_seen.join("admin-token");
         std::fs::read_to_string(path).expect("the first token").trim().to_owned()
     }
 
     /// Kills the server as a power cut would: no signal handler runs.
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         let mut child = self.child.take().expect("a server runs");
         child.kill().expect("it is ours");
         let status = child.wait().expect("it can be waited for");
         assert_eq!(status.code(), None, "it ended by itself before it was killed:\n{}", self.log());
     }
 
+    /// Whether the server has ended by itself; then another may be started.
+    pub(crate) fn has_ended(&mut self) -> Option<ExitStatus> {
+        let status = self.child.as_mut()?.try_wait().expect("it is ours")?;
+        self.child = None;
+        Some(status)
+    }
+
     /// Sends a signal that does not end it.
-    pub(super) fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         kill(self.child.as_ref().expect("a server runs"), signal);
     }
 
     /// Asks the server to stop, and waits until it has.
-    pub(super) fn stop(&mut self) -> ExitStatus {
+    pub(crate) fn stop(&mut self) -> ExitStatus {
         self.signal("TERM");
         self.wait()
     }
 
     /// Waits until the server has ended; one that does not end is killed, and its status tells.
-    pub(super) fn wait(&mut self) -> ExitStatus {
+    pub(crate) fn wait(&mut self) -> ExitStatus {
         let mut child = self.child.take().expect("a server runs");
         let id = child.id().to_string();
         let (ended, watch) = mpsc::channel::<()>();
@@ -147,7 +154,7 @@ impl Site {
     }
 
     /// What all servers of this place have logged.
-    pub(super) fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.log_path()).unwrap_or_default()
     }
 

@@ -5,16 +5,12 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use reqwest::RequestBuilder;
-use serde_json::Value;
-use stepwell_worker::Client;
-use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::clients::client;
-use super::journal::Journal;
 use super::site::Site;
 use super::workers::{Worker, refused};
+use super::world::World;
 
 /// Where all directives go.
 pub(super) const POOL: &str = "storm";
@@ -38,21 +34,6 @@ pub(super) const SETTINGS: [&str; 2] = ["--tenant-cap", "30"];
 
 /// How long a storm may take to settle once everybody is kind again.
 const SETTLED_WITHIN: Duration = Duration::from_secs(40);
-
-/// How long somebody waits who was told to come back, unless there is news before.
-const RETRY_PACE: Duration = Duration::from_millis(50);
-
-/// What clients and workers share.
-pub(super) struct World {
-    pub(super) journal: Journal,
-    /// a report was answered
-    pub(super) progress: Notify,
-    http: reqwest::Client,
-    url: String,
-    token: String,
-    wild: watch::Sender<bool>,
-    up: watch::Sender<bool>,
-}
 
 /// A server with clients and workers around it.
 pub(super) struct Storm {
@@ -78,7 +59,7 @@ impl Storm {
             site.start();
             site.token()
         });
-        let world = Arc::new(World::new(&site, token));
+        let world = Arc::new(World::new(&[site.url()], token, POOL));
         world.publish(WORKFLOW).await;
         let rng = StdRng::seed_from_u64(seed);
         Self { site, world, rng, seed, clients: Vec::new(), workers: JoinSet::new() }
@@ -105,9 +86,9 @@ impl Storm {
     ///
     /// Everybody is told when it is back; that it is away they find out by themselves.
     pub(super) fn interrupt<T>(&mut self, act: impl FnOnce(&mut Site, &mut StdRng) -> T) -> T {
-        self.world.up.send_replace(false);
+        self.world.set_up(false);
         let done = tokio::task::block_in_place(|| act(&mut self.site, &mut self.rng));
-        self.world.up.send_replace(true);
+        self.world.set_up(true);
         done
     }
 
@@ -124,7 +105,7 @@ impl Storm {
 
     /// From here on workers are kind, and clients submit nothing new.
     pub(super) fn calm(&self) {
-        self.world.wild.send_replace(false);
+        self.world.calm();
     }
 
     /// Waits until every job has ended, with everybody kind; then sends what was held back, which
@@ -143,7 +124,7 @@ impl Storm {
         }
         let late = std::mem::take(&mut self.world.journal.book().late);
         for report in late {
-            refused(&self.world, &self.world.client(), &report).await;
+            refused(&self.world, &report).await;
         }
     }
 
@@ -180,80 +161,5 @@ impl Storm {
             tally.silent,
             self.seed,
         )
-    }
-}
-
-impl World {
-    fn new(site: &Site, token: String) -> Self {
-        // A client of the worker library installs what any HTTP client here needs.
-        let _ = Client::new(&site.url(), &token).expect("a client");
-        Self {
-            journal: Journal::default(),
-            progress: Notify::new(),
-            http: reqwest::Client::builder().no_proxy().build().expect("an HTTP client"),
-            url: site.url(),
-            token,
-            wild: watch::Sender::new(true),
-            up: watch::Sender::new(true),
-        }
-    }
-
-    /// Clients submit, and workers misbehave.
-    pub(super) fn is_wild(&self) -> bool {
-        *self.wild.borrow()
-    }
-
-    /// A client as workers have it.
-    pub(super) fn client(&self) -> Client {
-        Client::new(&self.url, &self.token).expect("a client")
-    }
-
-    pub(super) fn get(&self, path: &str) -> RequestBuilder {
-        self.http.get(format!("{}{path}", self.url)).bearer_auth(&self.token)
-    }
-
-    pub(super) fn post(&self, path: &str, body: &Value) -> RequestBuilder {
-        self.http.post(format!("{}{path}", self.url)).bearer_auth(&self.token).json(body)
-    }
-
-    /// Status and body of the answer, if one comes whole.
-    pub(super) async fn answer(&self, request: RequestBuilder) -> Option<(u16, Value)> {
-        let response = request.timeout(Duration::from_secs(15)).send().await.ok()?;
-        let status = response.status().as_u16();
-        Some((status, response.json().await.ok()?))
-    }
-
-    /// What a path holds; the server must be up.
-    pub(super) async fn read(&self, path: &str) -> Value {
-        match self.answer(self.get(path)).await {
-            Some((200, answer)) => answer,
-            other => panic!("{path} was answered with {other:?}"),
-        }
-    }
-
-    /// Waits until trying again makes sense: the server is back, or it was busy and is less so.
-    pub(super) async fn before_retry(&self) {
-        if *self.up.borrow() {
-            let _ = tokio::time::timeout(RETRY_PACE, self.progress.notified()).await;
-        }
-        let _ = self.up.subscribe().wait_for(|up| *up).await;
-    }
-
-    async fn publish(&self, workflow: &'static str) {
-        let request = self.http.post(format!("{}/v1/workflows", self.url)).bearer_auth(&self.token);
-        let request = request.header("Content-Type", "application/yaml").body(workflow);
-        let answer = self.answer(request).await;
-        assert!(matches!(answer, Some((201, _))), "{answer:?}");
-    }
-
-    /// What the jobs that have not ended wait for.
-    async fn explain_open(&self) -> String {
-        let open = self.read("/v1/jobs?status=QUEUED,IN_PROGRESS,CANCELLING&limit=5").await;
-        let mut text = String::new();
-        for job in open["items"].as_array().expect("a list") {
-            let id = job["job_id"].as_str().expect("an id");
-            text.push_str(&format!("\n{}", self.read(&format!("/v1/jobs/{id}/explain")).await));
-        }
-        text
     }
 }

@@ -16,10 +16,11 @@ use stepwell_store::{Filter, Page, Store, StoredRun};
 
 use super::history;
 use super::journal::Book;
-use super::storm::{Storm, World};
+use super::storm::Storm;
+use super::world::World;
 
 /// More than there are runs here, or records in a history.
-const RECORDS_MAX: usize = 10_000;
+pub(crate) const RECORDS_MAX: usize = 10_000;
 
 /// The words of a history, by version.
 type Words = Vec<(u64, Vec<String>)>;
@@ -107,7 +108,7 @@ fn check(stored: &[(Run, Vec<Record>)], book: &Book, shown: &BTreeMap<String, Wo
 }
 
 /// A run and its history. The stored state must be exactly what the history folds to.
-async fn load(store: &SqliteStore, id: RunId) -> (Run, Vec<Record>) {
+pub(crate) async fn load(store: &dyn Store, id: RunId) -> (Run, Vec<Record>) {
     let stored = store.load(vec![id]).await.expect("it can be read").pop().expect("it is there");
     let records = store.history(id, 0, RECORDS_MAX).await.expect("it can be read");
     let workflow = workflow(store, &stored).await;
@@ -120,7 +121,7 @@ async fn load(store: &SqliteStore, id: RunId) -> (Run, Vec<Record>) {
     (run, records)
 }
 
-async fn workflow(store: &SqliteStore, run: &StoredRun) -> Arc<Workflow> {
+async fn workflow(store: &dyn Store, run: &StoredRun) -> Arc<Workflow> {
     let document = store.workflow(run.workflow.clone(), Some(run.workflow_version)).await;
     let document = document.expect("it can be read").expect("a run keeps its version");
     let mut workflow = workflow::read(document.source.as_bytes()).expect("it was published");

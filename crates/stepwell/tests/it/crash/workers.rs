@@ -10,10 +10,10 @@ use stepwell_worker::{
     Answer, Attempt, Client, ClientError, Failure, Lease, Leased, Report, Status,
 };
 
-use super::storm::{POOL, World};
+use super::world::World;
 
 /// The code of every failure that a worker reports; the kernel's own failures have others.
-pub(super) const SAID_SO: &str = "worker_said_so";
+pub(crate) const SAID_SO: &str = "worker_said_so";
 
 /// How a worker treats one directive.
 enum Manner {
@@ -28,27 +28,26 @@ enum Manner {
 }
 
 /// A worker, with what it draws its manners from.
-pub(super) struct Worker {
+pub(crate) struct Worker {
     world: Arc<World>,
-    client: Client,
     rng: StdRng,
     name: String,
     reports: u32,
 }
 
 impl Worker {
-    pub(super) fn new(world: Arc<World>, number: usize, rng: StdRng) -> Self {
-        let client = world.client();
-        Self { world, client, rng, name: format!("worker-{number}"), reports: 0 }
+    pub(crate) fn new(world: Arc<World>, number: usize, rng: StdRng) -> Self {
+        Self { world, rng, name: format!("worker-{number}"), reports: 0 }
     }
 
     /// Takes directives and treats them well or badly, until it is ended.
-    pub(super) async fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         loop {
-            match self.client.lease(POOL, ask(8)).await {
+            let client = self.world.client();
+            match self.world.call(client.lease(self.world.pool, ask(8))).await {
                 Ok(leased) => {
                     for leased in leased {
-                        self.treat(leased).await;
+                        self.treat(&client, leased).await;
                     }
                 }
                 Err(ClientError::Unavailable { .. }) => self.world.before_retry().await,
@@ -58,48 +57,50 @@ impl Worker {
     }
 
     /// Takes one directive and does nothing with it.
-    pub(super) async fn take_one(&self) -> Attempt {
-        let mut leased = self.client.lease(POOL, ask(1)).await.expect("the server is up");
+    pub(crate) async fn take_one(&self) -> Attempt {
+        let client = self.world.client();
+        let mut leased = client.lease(self.world.pool, ask(1)).await.expect("the server is up");
         let attempt = leased.pop().expect("a directive waits").directive.attempt;
         self.world.journal.delivered(&attempt);
         attempt
     }
 
     /// Sends a report once, whatever comes of it.
-    pub(super) async fn try_report(&mut self, attempt: &Attempt, status: Status) -> Answer {
+    pub(crate) async fn try_report(&mut self, attempt: &Attempt, status: Status) -> Answer {
         let report = self.report(attempt, status);
         self.world.journal.sent(&report);
-        let answers = self.client.results(&[report]).await;
+        let answers = self.world.client().results(&[report]).await;
         answers.expect("the server is up").pop().expect("one answer for one report")
     }
 
-    async fn treat(&mut self, leased: Leased) {
+    async fn treat(&mut self, client: &Client, leased: Leased) {
         let attempt = &leased.directive.attempt;
         self.world.journal.delivered(attempt);
         for report in self.world.journal.take_outdated(attempt) {
             if report.attempt.attempt_no < attempt.attempt_no {
-                refused(&self.world, &self.client, &report).await;
+                refused(&self.world, &report).await;
             } else {
                 // Of two questions of one poll this worker cannot tell which came first: its own may
                 // have waited longer than the other. The history knows.
-                send(&self.world, &self.client, &report, false).await;
+                send(&self.world, &report, false).await;
             }
         }
         if self.rng.random_bool(0.5) {
             self.world.journal.book().acks.insert(attempt.clone());
             // An ack is a courtesy: one that is lost costs nothing.
-            let _ = self.client.acks(std::slice::from_ref(attempt)).await;
+            let ack = self.world.client();
+            let _ = self.world.call(ack.acks(std::slice::from_ref(attempt))).await;
         }
         match self.manner(attempt) {
             Manner::Report(status) => {
                 let (report, dies) = (self.report(attempt, status), self.dies());
-                send(&self.world, &self.client, &report, dies).await;
+                send(&self.world, &report, dies).await;
             }
             Manner::ReportTwice(status) => {
                 let report = self.report(attempt, status);
                 let (first_dies, second_dies) = (self.dies(), self.dies());
-                let first = send(&self.world, &self.client, &report, first_dies);
-                let second = send(&self.world, &self.client, &report, second_dies);
+                let first = send(&self.world, &report, first_dies);
+                let second = send(&self.world, &report, second_dies);
                 tokio::join!(first, second);
             }
             Manner::ReportLate => {
@@ -108,7 +109,8 @@ impl Worker {
             }
             Manner::FallSilent => self.world.journal.book().tally.silent += 1,
             Manner::GiveBack => {
-                let _ = self.client.nack(&[leased.delivery], Duration::ZERO).await;
+                // Only who has handed it out can take it back.
+                let _ = self.world.call(client.nack(&[leased.delivery], Duration::ZERO)).await;
             }
         }
     }
@@ -157,10 +159,11 @@ fn ask(max: usize) -> Lease<'static> {
 }
 
 /// Sends a report until it is answered; a worker that dies does not send it again.
-async fn send(world: &World, client: &Client, report: &Report, dies: bool) -> Option<Answer> {
+async fn send(world: &World, report: &Report, dies: bool) -> Option<Answer> {
     world.journal.sent(report);
     loop {
-        match client.results(std::slice::from_ref(report)).await {
+        let client = world.client();
+        match world.call(client.results(std::slice::from_ref(report))).await {
             Ok(mut answers) => {
                 let answer = answers.pop().expect("one answer for one report");
                 if !answer.is_not_now() {
@@ -181,7 +184,7 @@ async fn send(world: &World, client: &Client, report: &Report, dies: bool) -> Op
 
 /// Sends a report that must not count any more, because a newer lease was handed out or the job has
 /// ended.
-pub(super) async fn refused(world: &World, client: &Client, report: &Report) {
-    let answer = send(world, client, report, false).await.expect("it does not die");
+pub(crate) async fn refused(world: &World, report: &Report) {
+    let answer = send(world, report, false).await.expect("it does not die");
     assert!(!answer.applied, "a report of an earlier lease counted: {report:?}");
 }

@@ -1,0 +1,153 @@
+//! What happens to servers and to PostgreSQL.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+use serde_json::Value;
+use stepwell_testing::postgres::Stop;
+
+use super::ledger::Loss;
+use super::{Fleet, Profile};
+use crate::crash::site::Site;
+
+/// From one accident to the next.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// How long a server that is about to be killed may take to say who it is.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// What happened so far.
+#[derive(Debug, Default)]
+pub(super) struct Accidents {
+    pub(super) kills: u32,
+    /// for less than the threshold
+    pub(super) naps: u32,
+    /// for longer: others have taken over
+    pub(super) comas: u32,
+    pub(super) losses: Vec<Loss>,
+    /// writes that the store has refused to those who woke up too late
+    pub(super) fenced_writes: u64,
+    frozen: Vec<Frozen>,
+}
+
+/// A server that does nothing for a while.
+#[derive(Debug)]
+struct Frozen {
+    number: usize,
+    until: Instant,
+    is_coma: bool,
+    /// what was lost with it, once it is not thawed before its time
+    loss: Option<Loss>,
+}
+
+/// One that was chosen by lot.
+enum Accident {
+    Kill,
+    Freeze { time: Duration, is_coma: bool },
+}
+
+impl Accidents {
+    /// Every second something happens to some server, and once to PostgreSQL, until the time is over.
+    pub(super) async fn happen(
+        &mut self,
+        fleet: &mut Fleet,
+        profile: Profile,
+        time: Duration,
+        rng: &mut StdRng,
+    ) {
+        let (begun, mut restarted) = (Instant::now(), false);
+        // The pace of the accidents is the subject of the test, not a wait for something.
+        let mut pace = tokio::time::interval(EVERY);
+        while begun.elapsed() < time {
+            pace.tick().await;
+            self.thaw_due(fleet, begun);
+            if !restarted && begun.elapsed() >= time / 2 {
+                restarted = true;
+                tell(begun, "PostgreSQL is restarted");
+                tokio::task::block_in_place(|| fleet.cluster.restart(Stop::AtOnce));
+                tell(begun, "PostgreSQL is back");
+            }
+            self.one(fleet, profile, rng, begun).await;
+        }
+        for frozen in std::mem::take(&mut self.frozen) {
+            fleet.sites[frozen.number].signal("CONT");
+        }
+    }
+
+    async fn one(&mut self, fleet: &mut Fleet, profile: Profile, rng: &mut StdRng, begun: Instant) {
+        let is_free = |number: &usize| self.frozen.iter().all(|it| it.number != *number);
+        let free: Vec<usize> = (0..fleet.sites.len()).filter(is_free).collect();
+        let Some(number) = free.get(rng.random_range(0..free.len().max(1))).copied() else {
+            return;
+        };
+        let site = &mut fleet.sites[number];
+        assert_eq!(site.has_ended(), None, "a server ended by itself:\n{}", site.log());
+        let stats = last_words(site, &fleet.token).await;
+        let instance = stats["owner_id"].as_str().map(str::to_owned);
+        let loss = instance.map(|instance| Loss { instance, at: SystemTime::now() });
+        match self.draw(profile, rng) {
+            Accident::Kill => {
+                self.kills += 1;
+                self.fenced_writes += stats["fenced_writes"].as_u64().unwrap_or(0);
+                self.losses.extend(loss);
+                tell(begun, &format!("{number} is killed"));
+                tokio::task::block_in_place(|| site.kill());
+                let _said = site.spawn();
+            }
+            Accident::Freeze { time, is_coma } => {
+                *(if is_coma { &mut self.comas } else { &mut self.naps }) += 1;
+                tell(begun, &format!("{number} is frozen for {} ms", time.as_millis()));
+                site.signal("STOP");
+                let (until, loss) = (Instant::now() + time, loss.filter(|_| is_coma));
+                self.frozen.push(Frozen { number, until, is_coma, loss });
+            }
+        }
+    }
+
+    fn draw(&self, profile: Profile, rng: &mut StdRng) -> Accident {
+        let threshold = profile.threshold();
+        let coma_is_free = !self.frozen.iter().any(|frozen| frozen.is_coma);
+        match rng.random_range(0..100) {
+            0..50 => Accident::Kill,
+            50..75 if coma_is_free => {
+                let time = threshold + Duration::from_millis(rng.random_range(500..2_500));
+                Accident::Freeze { time, is_coma: true }
+            }
+            _ => Accident::Freeze {
+                time: threshold.mul_f64(rng.random_range(0.1..0.6)),
+                is_coma: false,
+            },
+        }
+    }
+
+    fn thaw_due(&mut self, fleet: &Fleet, begun: Instant) {
+        let now = Instant::now();
+        let due: Vec<Frozen> = self.frozen.extract_if(.., |it| it.until <= now).collect();
+        for frozen in due {
+            fleet.sites[frozen.number].signal("CONT");
+            self.losses.extend(frozen.loss);
+            tell(begun, &format!("{} wakes up", frozen.number));
+        }
+    }
+
+    /// Asks those that are left how many of their writes were refused.
+    pub(super) async fn ask_survivors(&mut self, fleet: &Fleet) {
+        for site in &fleet.sites {
+            let stats = last_words(site, &fleet.token).await;
+            self.fenced_writes += stats["fenced_writes"].as_u64().unwrap_or(0);
+        }
+    }
+}
+
+fn tell(begun: Instant, what: &str) {
+    println!("{:>7.1} s  {what}", begun.elapsed().as_secs_f64());
+}
+
+/// What a server says of itself; nothing, if it cannot answer now.
+async fn last_words(site: &Site, token: &str) -> Value {
+    let client = reqwest::Client::builder().no_proxy().build().expect("an HTTP client");
+    let request = client.get(format!("{}/api/v1/stats", site.url())).bearer_auth(token);
+    let Ok(answer) = request.timeout(LAST_WORDS).send().await else { return Value::Null };
+    answer.json().await.unwrap_or(Value::Null)
+}
