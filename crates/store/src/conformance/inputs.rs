@@ -103,7 +103,10 @@ pub async fn an_input_for_an_ended_run_is_not_left_alone(subject: Subject) {
     let hour = Interval::from_secs(3_600);
     let taken = two.store.reclaim(two.epoch, hour, 9).await.expect("a takeover");
     assert_eq!(taken.runs, [run_id(1)]);
-    assert_eq!(two.store.inputs(two.epoch, 9).await.expect("inputs"), std::slice::from_ref(&waiting));
+    assert_eq!(
+        two.store.inputs(two.epoch, 9).await.expect("inputs"),
+        std::slice::from_ref(&waiting)
+    );
     let answers = vec![answer(&waiting, false)];
     let group = Group { answers, ..Group::of(two.epoch, Vec::new()) };
     two.store.commit(group).await.expect("a commit");

@@ -14,6 +14,9 @@ use crate::error::StoreError;
 
 const SESSION: &str = include_str!("../../sql/postgres/session.sql");
 
+/// Longer than anything takes.
+const LEISURE: Duration = Duration::from_secs(7 * 24 * 3_600);
+
 /// Makes connections.
 #[derive(Clone)]
 pub(super) struct Opener {
@@ -86,6 +89,14 @@ impl Connection {
     /// Whether the server has gone away.
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed()
+    }
+
+    /// Takes all the time it needs from here on; for what is done once, on a connection that is not used
+    /// for anything else after that.
+    pub(super) async fn at_leisure(&mut self) -> Result<(), StoreError> {
+        self.batch("SET statement_timeout = 0; SET lock_timeout = 0").await?;
+        self.patience = LEISURE;
+        Ok(())
     }
 
     /// Sees that statements are prepared, in one round trip for all that are not.

@@ -75,7 +75,16 @@ pub(super) fn met_another(error: &Error) -> bool {
     error.code().is_some_and(|code| codes.contains(&code))
 }
 
-/// A first connection that did not come about: a person must act, and is told what to look at.
+/// The innermost cause, which says the most: "Connection refused", "UnknownIssuer".
+fn cause(error: &Error) -> String {
+    let mut innermost: &dyn std::error::Error = error;
+    while let Some(inner) = innermost.source() {
+        innermost = inner;
+    }
+    innermost.to_string()
+}
+
+/// A connection that did not come about: a person must act, and is told what to look at.
 pub(super) fn no_connection(shown: &str, error: Error) -> StoreError {
     let said = error.as_db_error().map(|said| said.message().to_owned());
     match (error.code().map(SqlState::code), said) {
@@ -86,8 +95,11 @@ pub(super) fn no_connection(shown: &str, error: Error) -> StoreError {
                 ),
             }
         }
-        _ => StoreError::Unavailable {
-            reason: format!("PostgreSQL at {shown} cannot be reached; start it, or name another"),
+        (_, said) => StoreError::Unavailable {
+            reason: format!(
+                "PostgreSQL at {shown} cannot be reached ({}); start it, or name another",
+                said.unwrap_or_else(|| cause(&error))
+            ),
             source: Some(Box::new(error)),
         },
     }

@@ -31,16 +31,20 @@ pub(super) async fn runs(
     page: Page,
 ) -> Result<Vec<RunSummary>, StoreError> {
     let question = Question::of(filter, page);
-    db.batch(BEGIN_READ).await?;
+    db.prepare(&[BEGIN_READ, COMMIT]).await?;
     let db: &Connection = db;
-    let walks = statuses(filter).map(|status| begun(question.walk(db, status)));
+    let mut pipeline = db.pipeline();
+    pipeline.send(BEGIN_READ, vec![]);
+    let walks: Vec<_> =
+        statuses(filter).into_iter().map(|it| begun(question.walk(db, it))).collect();
+    pipeline.send(COMMIT, vec![]);
     let mut found = Vec::new();
-    for walk in walks.collect::<Vec<_>>() {
+    for walk in walks {
         for row in db.waits_for(walk).await? {
             found.push(read_summary(&row)?);
         }
     }
-    db.batch(COMMIT).await?;
+    db.waits_for(pipeline.wait()).await?;
     found.sort_unstable_by_key(|run| Reverse(run.id));
     found.truncate(page.limit);
     Ok(found)
@@ -56,15 +60,16 @@ pub(super) async fn compensations(
 
 /// The walks that together find a page: one for each status where the index begins with more than the
 /// id, else one for all.
-fn statuses(filter: &Filter) -> impl Iterator<Item = Option<RunStatus>> {
+fn statuses(filter: &Filter) -> Vec<Option<RunStatus>> {
     let one_walk = filter.statuses.is_empty()
         && (filter.correlation_id.is_some()
             || (filter.workflow.is_none() && filter.tenant.is_none()));
+    if one_walk {
+        return vec![None];
+    }
     let wanted =
         |status: &RunStatus| filter.statuses.is_empty() || filter.statuses.contains(status);
-    let each = RunStatus::ALL.into_iter().filter(wanted).map(Some);
-    let walks: Vec<Option<RunStatus>> = if one_walk { vec![None] } else { each.collect() };
-    walks.into_iter()
+    RunStatus::ALL.into_iter().filter(wanted).map(Some).collect()
 }
 
 /// What is asked, as it is bound.

@@ -187,7 +187,9 @@ impl Listening {
         });
         let schema = &opener.place.schema;
         let (all, mine) = (channel_of_all(schema), channel_of(schema, epoch));
-        client.batch_execute(&format!("LISTEN {all}; LISTEN {mine}")).await?;
+        let limit = opener.options.statement_timeout.as_millis();
+        let asked = format!("SET statement_timeout = {limit}; LISTEN {all}; LISTEN {mine}");
+        client.batch_execute(&asked).await?;
         Ok(Self { words, _client: client })
     }
 }

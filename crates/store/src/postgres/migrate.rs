@@ -78,6 +78,9 @@ pub(super) async fn migrate(
         ));
     }
     let mut applied = Vec::new();
+    if seen < known {
+        db.at_leisure().await?;
+    }
     for (number, (name, migration)) in (1..).zip(MIGRATIONS) {
         if number > seen && run(db, place, number, name, migration).await? {
             applied.push(name.to_owned());

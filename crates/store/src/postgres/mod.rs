@@ -10,7 +10,6 @@ mod columns;
 mod commit;
 mod connection;
 mod dead_letter;
-mod direct;
 mod document;
 mod error;
 mod list;
@@ -25,14 +24,12 @@ mod pool;
 mod query;
 mod retention;
 mod run_write;
-mod scratch;
 mod send;
 mod sorted;
 mod store;
 mod submission;
 mod tls;
 mod token;
-mod transfer;
 mod verdict;
 
 use std::fmt;
@@ -53,14 +50,15 @@ use pool::{Loan, Pool};
 use sorted::Named;
 
 pub use ceiling::ceiling;
-pub use scratch::Scratch;
-pub(crate) use transfer::Target;
 
 /// How often a group is tried again that met another transaction.
 const MET_MAX: usize = 3;
 
 /// Connections for signs of life and words.
 const SIGNS: u32 = 2;
+
+/// Each counts in rows of its own, of which an instance has so many.
+const COMMITTERS_MAX: u32 = 15;
 
 /// How the server is used. The defaults are right; tests make the waits shorter.
 #[derive(Clone, Debug)]
@@ -122,13 +120,13 @@ impl PostgresStore {
     /// `Refused` if the URL cannot be used, the server lets us not in or is too old, or the schema was
     /// made by a newer release or another program; `Unavailable` if the server cannot be reached.
     pub async fn open(url: &str, options: Options) -> Result<Self, StoreError> {
-        let (committers, readers) = (options.committers, options.readers);
+        let (committers, readers) = (options.committers.min(COMMITTERS_MAX), options.readers);
         let opener = Arc::new(Opener::new(url, options)?);
         let readers = Pool::new(Arc::clone(&opener), Purpose::Query, readers);
         let signs = Arc::new(Pool::new(Arc::clone(&opener), Purpose::Query, SIGNS));
         let mut first = readers.lend().await?;
         let migrated = migrate::migrate(&mut first, &opener.place, opener.options.migrate).await?;
-        first.done(());
+        drop(first);
         Ok(Self {
             committers: Pool::new(Arc::clone(&opener), Purpose::Commit, committers),
             teller: Teller::start(Arc::clone(&signs), opener.place.schema.clone()),
@@ -161,11 +159,8 @@ impl PostgresStore {
     pub async fn latest_change(&self) -> Result<Option<Timestamp>, StoreError> {
         let mut db = self.readers.lend().await?;
         // It looks at every open run, once at the start.
-        db.batch("SET statement_timeout = 0").await?;
-        let latest = load::latest_change(&mut db).await?;
-        // Not given back: its settings are another's now.
-        drop(db);
-        Ok(latest)
+        db.at_leisure().await?;
+        load::latest_change(&mut db).await
     }
 
     async fn commit_group(&self, group: Group) -> Result<Vec<Verdict>, StoreError> {

@@ -238,7 +238,11 @@ impl Store for PostgresStore {
     }
 
     fn migrate(&self) -> Answer<'_, Vec<String>> {
-        on_a_connection!(self, |db| migrate::migrate(db, &self.opener.place, true))
+        Box::pin(async {
+            // Not given back: it may take more time now than others should.
+            let mut db = self.lend().await?;
+            migrate::migrate(&mut db, &self.opener.place, true).await
+        })
     }
 
     fn close(&self) -> Answer<'_, ()> {

@@ -68,7 +68,8 @@ async fn whoever_cannot_connect_is_told_what_to_look_at() {
     cluster.stop(Stop::Orderly);
     let told = PostgresStore::open(&url, Options::default()).await.unwrap_err();
     assert!(matches!(told, StoreError::Unavailable { .. }), "{told:?}");
-    assert!(told.to_string().contains("cannot be reached; start it"), "{told}");
+    assert!(told.to_string().contains("cannot be reached (Connection refused"), "{told}");
+    assert!(told.to_string().contains("start it, or name another"), "{told}");
 }
 
 #[tokio::test]
@@ -150,7 +151,7 @@ async fn a_connection_is_encrypted_and_the_server_proves_who_it_is() {
     open("sslmode=require").await.unwrap();
 
     let unknown = open("sslmode=verify-full").await.unwrap_err();
-    assert!(matches!(unknown, StoreError::Unavailable { .. }), "{unknown:?}");
+    assert!(unknown.to_string().contains("UnknownIssuer"), "{unknown}");
     let other_name = url.replace("127.0.0.1", "localhost");
     let other_name = format!("{other_name}&sslmode=verify-full&sslrootcert={root}");
     assert!(PostgresStore::open(&other_name, Options::default()).await.is_err());
