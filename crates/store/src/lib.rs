@@ -22,6 +22,8 @@ mod observed;
 pub mod postgres;
 mod rows;
 pub mod sqlite;
+#[cfg(feature = "postgres")]
+pub mod transfer;
 
 use std::future::Future;
 use std::pin::Pin;

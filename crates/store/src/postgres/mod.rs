@@ -10,6 +10,7 @@ mod columns;
 mod commit;
 mod connection;
 mod dead_letter;
+mod direct;
 mod document;
 mod error;
 mod list;
@@ -24,12 +25,14 @@ mod pool;
 mod query;
 mod retention;
 mod run_write;
+mod scratch;
 mod send;
 mod sorted;
 mod store;
 mod submission;
 mod tls;
 mod token;
+mod transfer;
 mod verdict;
 
 use std::fmt;
@@ -50,6 +53,8 @@ use pool::{Loan, Pool};
 use sorted::Named;
 
 pub use ceiling::ceiling;
+pub use scratch::Scratch;
+pub(crate) use transfer::Target;
 
 /// How often a group is tried again that met another transaction.
 const MET_MAX: usize = 3;

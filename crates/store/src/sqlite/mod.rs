@@ -24,6 +24,8 @@ mod run_write;
 mod store;
 mod submission;
 mod token;
+#[cfg(feature = "postgres")]
+mod transfer;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -43,6 +45,8 @@ use writer::{Commit, Job};
 
 pub use crate::ceiling::Ceiling;
 pub use ceiling::ceiling;
+#[cfg(feature = "postgres")]
+pub(crate) use transfer::Source;
 
 /// A file larger than this is not checked at start, because that reads all of it.
 const CHECKED_AT_START_BYTES_MAX: u64 = 64 * 1024 * 1024;
