@@ -16,6 +16,7 @@ use self::names::line;
 use self::phase::PhaseDraft;
 use self::rollbacks::Rollback;
 use self::step::{Draft, Place, Surroundings};
+use self::variables::Reports;
 pub use self::variables::SPECIALS;
 use self::warnings::Warnings;
 use super::document::{Runbook, RunbookStep};
@@ -43,8 +44,9 @@ pub struct Reading {
 pub fn read(source: &[u8]) -> Result<Reading, Problems> {
     let node = yaml::read(source)?;
     let (report, warnings) = (Report::new(), Warnings::default());
-    let runbook =
-        Field::root(&node, &report).fields().and_then(|fields| document(fields, &warnings));
+    let runbook = Field::root(&node, &report)
+        .fields()
+        .and_then(|fields| document(fields, &report, &warnings));
     let warnings = warnings.finish();
     match report.finish(runbook) {
         Ok(runbook) => Ok(Reading { runbook, warnings }),
@@ -64,7 +66,7 @@ pub fn is_runbook(source: &[u8]) -> bool {
     node.is_ok_and(|node| ["phases", "data_source"].iter().any(|key| node.get(key).is_some()))
 }
 
-fn document(mut fields: Fields<'_, Node>, warnings: &Warnings) -> Option<Runbook> {
+fn document(mut fields: Fields<'_, Node>, report: &Report, warnings: &Warnings) -> Option<Runbook> {
     let name = fields.required("name").and_then(|field| line(&field));
     let description = fields
         .optional("description")
@@ -89,7 +91,7 @@ fn document(mut fields: Fields<'_, Node>, warnings: &Warnings) -> Option<Runbook
     };
     rollbacks::check(&drafts, warnings);
     let columns = data_source.as_ref().and_then(|source| source.columns.as_deref());
-    variables::check(&drafts, columns, warnings);
+    variables::check(&drafts, columns, Reports { problems: report, warnings });
     Some(Runbook {
         name: name?.to_owned(),
         description: description.unwrap_or_default().to_owned(),

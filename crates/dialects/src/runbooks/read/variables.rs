@@ -10,15 +10,24 @@ use super::Drafts;
 use super::step::Draft;
 use super::warnings::Warnings;
 use crate::fields::Field;
-use crate::problem::{Problem, quoted};
+use crate::problem::{Problem, Report, quoted};
 use crate::runbooks::folded::Folded;
 use crate::yaml::Node;
 
 /// The variables that the system provides to every step of a runbook.
 pub const SPECIALS: [&str; 2] = ["_batch_id", "_batch_start_time"];
 
+/// Where the check puts what it finds.
+#[derive(Clone, Copy)]
+pub(super) struct Reports<'r> {
+    /// what makes the document unsound
+    pub(super) problems: &'r Report,
+    /// what does not
+    pub(super) warnings: &'r Warnings,
+}
+
 /// Reports every placeholder that no value can be found for.
-pub(super) fn check(drafts: &Drafts<'_>, columns: Option<&[String]>, warnings: &Warnings) {
+pub(super) fn check(drafts: &Drafts<'_>, columns: Option<&[String]>, reports: Reports<'_>) {
     let columns: Option<Folded<'_, ()>> =
         columns.map(|columns| columns.iter().map(|name| (name.as_str(), ())).collect());
     for draft in &drafts.init {
@@ -32,9 +41,9 @@ pub(super) fn check(drafts: &Drafts<'_>, columns: Option<&[String]>, warnings: &
     let set_in_phases = outputs(&of_phases);
     let nothing = outputs(&[]);
     let columns = columns.as_ref();
-    Check { columns, given: &nothing, warnings }.steps(&of_phases);
+    Check { columns, given: &nothing, reports }.steps(&of_phases);
     // What undoes something knows whatever was set until then; how much that is, nobody knows yet.
-    let after = Check { columns, given: &set_in_phases, warnings };
+    let after = Check { columns, given: &set_in_phases, reports };
     after.steps(&drafts.removal.iter().collect::<Vec<_>>());
     for rollback in &drafts.rollbacks {
         after.steps(&rollback.steps.iter().collect::<Vec<_>>());
@@ -78,43 +87,48 @@ struct Check<'c> {
     columns: Option<&'c Folded<'c, ()>>,
     /// what other steps may have set before
     given: &'c Folded<'c, usize>,
-    warnings: &'c Warnings,
+    reports: Reports<'c>,
+}
+
+/// A step, and what it and the steps around it set.
+struct Here<'s, 'n> {
+    index: usize,
+    steps: &'s [&'s Draft<'n>],
+    own: &'s Folded<'s, usize>,
 }
 
 impl Check<'_> {
     fn steps(&self, steps: &[&Draft<'_>]) {
         let own = outputs(steps);
         for (index, draft) in steps.iter().enumerate() {
-            each_name(draft, |field, name| self.judge(field, name, index, &own, steps));
+            let here = Here { index, steps, own: &own };
+            each_name(draft, |field, name| self.judge(field, name, &here));
         }
     }
 
-    fn judge(
-        &self,
-        field: &Field<'_, Node>,
-        name: &str,
-        index: usize,
-        own: &Folded<'_, usize>,
-        steps: &[&Draft<'_>],
-    ) {
+    fn judge(&self, field: &Field<'_, Node>, name: &str, here: &Here<'_, '_>) {
         if name.starts_with('_') {
             if !is_special(name) {
                 field.report(reserved(field, name));
             }
             return;
         }
-        let set_by = own.find(name).copied();
+        let set_by = here.own.find(name).copied();
         let is_known = self.given.has(name)
-            || set_by.is_some_and(|step| step < index)
+            || set_by.is_some_and(|step| step < here.index)
             || self.columns.is_some_and(|columns| columns.has(name));
+        // Looking for the name that was meant is the only slow thing here, and is done in vain then.
+        if is_known || self.reports.problems.is_full() {
+            return;
+        }
         match (set_by, self.columns) {
-            _ if is_known => {}
-            (Some(step), Some(_)) => field.report(too_early(field, name, steps[step])),
+            (Some(step), Some(_)) => field.report(too_early(field, name, here, step)),
             (Some(step), None) => {
-                let warning = too_early(field, name, steps[step]);
-                self.warnings.add(warning.help("the step will fail unless a column has this name"));
+                let warning = too_early(field, name, here, step);
+                let help = "the step will fail unless a column has this name";
+                self.reports.warnings.add(warning.help(help));
             }
-            (None, Some(columns)) => field.report(self.unknown(field, name, columns, own)),
+            (None, Some(columns)) => field.report(self.unknown(field, name, columns, here)),
             (None, None) => {}
         }
     }
@@ -124,10 +138,10 @@ impl Check<'_> {
         field: &Field<'_, Node>,
         name: &str,
         columns: &Folded<'_, ()>,
-        own: &Folded<'_, usize>,
+        here: &Here<'_, '_>,
     ) -> Problem {
         let problem = no_variable(field, name);
-        let known = columns.names().chain(self.given.names()).chain(own.names());
+        let known = columns.names().chain(self.given.names()).chain(here.own.names());
         match near(name, known) {
             Some(near) => problem.did_you_mean(Some(near)),
             None => {
@@ -141,9 +155,14 @@ fn no_variable(field: &Field<'_, Node>, name: &str) -> Problem {
     field.problem("unknown_variable", format!("there is no variable {}", quoted(name)))
 }
 
-fn too_early(field: &Field<'_, Node>, name: &str, setter: &Draft<'_>) -> Problem {
-    let step = quoted(&setter.step.name);
-    let message = format!("{} is set by step {step}, which is not before this one", quoted(name));
+fn too_early(field: &Field<'_, Node>, name: &str, here: &Here<'_, '_>, setter: usize) -> Problem {
+    let name = quoted(name);
+    if setter == here.index {
+        let message = format!("{name} is set by this step itself, after it has ended");
+        return field.problem("unknown_variable", message).help("set it in a step before");
+    }
+    let step = quoted(&here.steps[setter].step.name);
+    let message = format!("{name} is set by step {step}, which is not before this one");
     field.problem("unknown_variable", message).help("move that step before this one")
 }
 

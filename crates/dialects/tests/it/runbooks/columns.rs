@@ -25,7 +25,7 @@ fn a_list_of_members_has_a_column_for_everything_that_is_used() {
 fn a_column_is_named_once_and_what_steps_set_is_nobodys_to_fill_in() {
     let text = with_steps(
         "{name: s, worker_id: w, function: 'Do-{{Kind}}', params: {a: '{{ID}} {{Mail}} {{Made}}'}, \
-          output_params: {Made: id}}, \
+          output_params: {Made: id, Token: t}}, \
          {name: t, worker_id: w, function: F, params: {a: '{{mail}} {{made}} {{made.id}} {{Site.Name}}'}, \
           on_failure: undo}",
     );
@@ -33,7 +33,7 @@ fn a_column_is_named_once_and_what_steps_set_is_nobodys_to_fill_in() {
         "{text}on_member_removed: [{{name: r, worker_id: w, function: F, params: {{a: '{{{{Left}}}}'}}}}]
 rollbacks:
   undo:
-    - {{name: u, worker_id: w, function: F, params: {{a: '{{{{Reason}}}} {{{{Made}}}}'}}, output_params: {{Ticket: id}}}}
+    - {{name: u, worker_id: w, function: F, params: {{a: '{{{{Reason}}}} {{{{Token}}}}'}}, output_params: {{Ticket: id}}}}
     - {{name: v, worker_id: w, function: F, params: {{a: '{{{{Ticket}}}}'}}}}\n"
     );
     let columns = template_columns(&reading(&text).runbook);

@@ -232,7 +232,7 @@ phases:
     offset: T-1d
     steps:
       - {name: early, worker_id: w, function: F, params: {a: '{{Made}}', b: '{{FristName}}', c: '{{Mail}}'}}
-      - {name: make, worker_id: w, function: F, output_params: {Made: id}, on_failure: undo}
+      - {name: make, worker_id: w, function: F, params: {a: '{{Made}}'}, output_params: {Made: id}, on_failure: undo}
 on_member_removed: [{name: r, worker_id: w, function: F, params: {a: '{{Ticket}}'}}]
 rollbacks:
   undo:
@@ -243,6 +243,7 @@ rollbacks:
             8:62: phases[0].steps[0].params.a: "Made" is set by step "make", which is not before this one; move that step before this one
             8:77: phases[0].steps[0].params.b: there is no variable "FristName"; did you mean "FirstName"?
             8:97: phases[0].steps[0].params.c: there is no variable "Mail"; list it in the columns of data_source, or set it in output_params
+            9:61: phases[0].steps[1].params.a: "Made" is set by this step itself, after it has ended; set it in a step before
             10:70: on_member_removed[0].params.a: there is no variable "Ticket"; list it in the columns of data_source, or set it in output_params
             13:56: rollbacks.undo[0].params.a: "Ticket" is set by step "v", which is not before this one; move that step before this one
         "#]],
