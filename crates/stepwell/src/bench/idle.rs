@@ -27,47 +27,69 @@ pub(super) struct Idle {
 
 /// Starts a server twice (the second time on a store that exists) and watches it.
 pub(super) async fn measure(data: &Path) -> Result<Idle, BenchError> {
-    let (mut first, target, _) = start(data).await?;
-    target.post_as("application/yaml", "/v1/workflows", PROTOCOL.to_owned()).await?;
-    stop(&mut first).await?;
-    let (mut server, target, began) = start(data).await?;
-    target.post("/v1/commands", envelope(1, "bench.three-steps")).await?;
-    let first_command_ms = began.elapsed().as_secs_f64() * 1000.0;
-    let process = server.id().unwrap_or_default();
-    let before = processor_ms(process);
+    let first = Server::start(data, &[]).await?;
+    first.target.post_as("application/yaml", "/v1/workflows", PROTOCOL.to_owned()).await?;
+    first.stop().await?;
+    let server = Server::start(data, &[]).await?;
+    server.target.post("/v1/commands", envelope(1, "bench.three-steps")).await?;
+    let first_command_ms = server.began.elapsed().as_secs_f64() * 1000.0;
+    let before = server.processor_ms();
     tokio::time::sleep(WATCHED).await;
-    let spent = before.zip(processor_ms(process)).map(|(before, after)| after - before);
-    let memory_mb = memory_mb(&process.to_string(), "VmRSS:");
-    stop(&mut server).await?;
+    let spent = before.zip(server.processor_ms()).map(|(before, after)| after - before);
+    let memory_mb = server.memory_mb();
+    server.stop().await?;
     let processor_ms_per_s = spent.map(|spent| spent as f64 / WATCHED.as_secs_f64());
     Ok(Idle { first_command_ms, processor_ms_per_s, memory_mb })
 }
 
-async fn start(data: &Path) -> Result<(Child, Target, Instant), BenchError> {
-    let failed = |error: std::io::Error| BenchError::new(format!("the server: {error}"));
-    let program = std::env::current_exe().map_err(failed)?;
-    let began = Instant::now();
-    let mut server = Command::new(program)
-        .args(["--output", "json", "serve", "--listen", "127.0.0.1:0", "--data"])
-        .arg(data)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(failed)?;
-    let out = server.stdout.take().ok_or_else(|| BenchError::new("no output".to_owned()))?;
-    let line = BufReader::new(out).lines().next_line().await.map_err(failed)?.unwrap_or_default();
-    let announced: serde_json::Value =
-        serde_json::from_str(&line).map_err(|error| BenchError::new(error.to_string()))?;
-    let url = announced["url"].as_str().unwrap_or_default().to_owned();
-    let token = std::fs::read_to_string(data.join("admin-token")).map_err(failed)?;
-    Ok((server, Target::new(url, token.trim().to_owned())?, began))
+/// A process of its own.
+pub(super) struct Server {
+    child: Child,
+    target: Target,
+    began: Instant,
 }
 
-async fn stop(server: &mut Child) -> Result<(), BenchError> {
-    let failed = |error: std::io::Error| BenchError::new(error.to_string());
-    let process = server.id().unwrap_or_default().to_string();
-    Command::new("kill").arg(&process).status().await.map_err(failed)?;
-    server.wait().await.map_err(failed)?;
-    Ok(())
+impl Server {
+    /// Starts one and waits until it listens.
+    pub(super) async fn start(data: &Path, settings: &[&str]) -> Result<Self, BenchError> {
+        let failed = |error: std::io::Error| BenchError::new(format!("the server: {error}"));
+        let program = std::env::current_exe().map_err(failed)?;
+        let began = Instant::now();
+        let mut child = Command::new(program)
+            .args(["--output", "json", "serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(data)
+            .args(settings)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let out = child.stdout.take().ok_or_else(|| BenchError::new("no output".to_owned()))?;
+        let line = BufReader::new(out).lines().next_line().await.map_err(failed)?;
+        let announced: serde_json::Value = serde_json::from_str(&line.unwrap_or_default())
+            .map_err(|error| BenchError::new(format!("the server did not start: {error}")))?;
+        let url = announced["url"].as_str().unwrap_or_default().to_owned();
+        // Of servers that share a store only the first has made a token; the others are not asked.
+        let token = std::fs::read_to_string(data.join("admin-token")).unwrap_or_default();
+        Ok(Self { child, target: Target::new(url, token.trim().to_owned())?, began })
+    }
+
+    /// Processor time so far.
+    pub(super) fn processor_ms(&self) -> Option<u64> {
+        processor_ms(self.child.id()?)
+    }
+
+    /// Memory now.
+    pub(super) fn memory_mb(&self) -> Option<f64> {
+        memory_mb(&self.child.id()?.to_string(), "VmRSS:")
+    }
+
+    /// Asks it to stop, and waits until it has.
+    pub(super) async fn stop(mut self) -> Result<(), BenchError> {
+        let failed = |error: std::io::Error| BenchError::new(error.to_string());
+        let process = self.child.id().unwrap_or_default().to_string();
+        Command::new("kill").arg(&process).status().await.map_err(failed)?;
+        self.child.wait().await.map_err(failed)?;
+        Ok(())
+    }
 }

@@ -35,6 +35,9 @@ pub(super) const BATCH: usize = 64;
 /// Clients that make jobs at the same time.
 const CLIENTS: u64 = 4;
 
+/// Workers that take directives at the same time.
+const WORKERS: usize = 4;
+
 /// The cap that is checked for every job; high enough not to be the thing measured.
 pub(super) const TENANT_CAP: u32 = 10_000_000;
 
@@ -55,18 +58,20 @@ pub(super) fn envelope(number: u64, request_type: &str) -> String {
 }
 
 /// Makes jobs, and works them off with workers inside the process, as fast as it goes.
-pub(super) async fn work(engine: &Engine, jobs: u64) -> Result<Worked, BenchError> {
-    let protocol = protocol(engine, "bench.three-steps").await?;
+///
+/// Several engines share the work: each has clients and workers, and whoever is done helps the others.
+pub(super) async fn work(engines: &[Engine], jobs: u64) -> Result<Worked, BenchError> {
     let open = Arc::new(Semaphore::new(OPEN_MAX));
     let ended = Arc::new(AtomicU64::new(0));
     let began = Instant::now();
-    let workers: Vec<_> = (0..4)
-        .map(|_| {
+    let mut workers = Vec::new();
+    for engine in engines {
+        for _ in 0..WORKERS.div_ceil(engines.len()) {
             let (engine, open, ended) = (engine.clone(), Arc::clone(&open), Arc::clone(&ended));
-            tokio::spawn(async move { worker(&engine, &open, &ended, jobs).await })
-        })
-        .collect();
-    make_by_several(engine, &protocol, jobs, &open).await?;
+            workers.push(tokio::spawn(async move { worker(&engine, &open, &ended, jobs).await }));
+        }
+    }
+    make_all(engines, "bench.three-steps", jobs, &open).await?;
     let mut latencies = Latencies::default();
     for worker in workers {
         latencies.merge(worker.await.map_err(|error| BenchError::new(error.to_string()))??);
@@ -76,9 +81,8 @@ pub(super) async fn work(engine: &Engine, jobs: u64) -> Result<Worked, BenchErro
 
 /// Makes jobs whose workers never come: a backlog.
 pub(super) async fn park(engine: &Engine, jobs: u64) -> Result<(), BenchError> {
-    let protocol = protocol(engine, "bench.parked").await?;
     let unlimited = Arc::new(Semaphore::new(Semaphore::MAX_PERMITS));
-    make_by_several(engine, &protocol, jobs, &unlimited).await
+    make_all(std::slice::from_ref(engine), "bench.parked", jobs, &unlimited).await
 }
 
 /// Runs jobs one at a time, with a worker that waits for each.
@@ -105,19 +109,20 @@ async fn protocol(engine: &Engine, request_type: &str) -> Result<Arc<Compiled>, 
 }
 
 /// Clients that ask at the same time: one alone would wait for every commit in turn.
-async fn make_by_several(
-    engine: &Engine,
-    protocol: &Arc<Compiled>,
+async fn make_all(
+    engines: &[Engine],
+    request_type: &str,
     jobs: u64,
     open: &Arc<Semaphore>,
 ) -> Result<(), BenchError> {
-    let clients: Vec<_> = (0..CLIENTS)
-        .map(|client| {
-            let share = client * jobs / CLIENTS..(client + 1) * jobs / CLIENTS;
-            let (engine, protocol, open) = (engine.clone(), Arc::clone(protocol), Arc::clone(open));
-            tokio::spawn(async move { make(&engine, &protocol, share, &open).await })
-        })
-        .collect();
+    let mut clients = Vec::new();
+    let count = CLIENTS.max(engines.len() as u64);
+    for (client, engine) in (0..count).zip(engines.iter().cycle()) {
+        let share = client * jobs / count..(client + 1) * jobs / count;
+        let protocol = protocol(engine, request_type).await?;
+        let (engine, open) = (engine.clone(), Arc::clone(open));
+        clients.push(tokio::spawn(async move { make(&engine, &protocol, share, &open).await }));
+    }
     for client in clients {
         client.await.map_err(|error| BenchError::new(error.to_string()))??;
     }

@@ -1,9 +1,11 @@
-//! `stepwell bench`: how fast this machine is, beside the ceiling that its disk sets.
+//! `stepwell bench`: how fast this machine is, beside the ceiling that its store sets.
 //!
 //! The work is always the same: jobs of three steps in sequence, every result durable before the next
 //! step starts, schemas and tenant limits checked. The ceiling is measured in the same run: the same
 //! rows written by the same statements, in groups of 128, with no engine above them.
 
+#[cfg(feature = "postgres")]
+mod cluster;
 mod figures;
 mod http;
 mod idle;
@@ -16,6 +18,7 @@ use serde_json::{Map, Value, json};
 use stepwell_engine::EngineError;
 use stepwell_store::sqlite::ceiling;
 
+use crate::config::StorePlace;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress;
@@ -51,6 +54,13 @@ pub(crate) struct BenchArguments {
     /// Where to put the files; a temporary directory if not given
     #[arg(long, value_name = "DIR")]
     place: Option<PathBuf>,
+    /// A PostgreSQL to measure on instead of SQLite, postgres://…; in schemas of its own, which are
+    /// dropped in the end
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+    /// Measure again with so many servers that share the work; on PostgreSQL only
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "store")]
+    instances: u32,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -95,22 +105,49 @@ pub(crate) async fn run(global: Global, arguments: BenchArguments) -> Result<Exi
     let place = arguments.place.clone().unwrap_or_else(|| temporary.path().to_owned());
     let lines = progress::lines(session.print.is_live() && !arguments.json);
     let spinner = progress::spinner(&lines, "bench");
-
-    spinner.set_message("running jobs");
-    let mut figures = measure(&place, &arguments).await?;
-    spinner.set_message("measuring the ceiling of the store");
-    figures.append(&mut ceiling_figures(&place, &figures["steps_per_s"]).await?);
-    if arguments.idle {
-        spinner.set_message("watching a server that does nothing");
-        figures.append(&mut idle_figures(&place.join("idle")).await?);
-    }
+    let tell = |what: &'static str| spinner.set_message(what);
+    let figures = match database(&arguments)? {
+        None => on_sqlite(&place, &arguments, tell).await?,
+        #[cfg(feature = "postgres")]
+        Some(url) => cluster::figures(&place, &url, &arguments, tell).await?,
+        #[cfg(not(feature = "postgres"))]
+        Some(_) => return Err(Failure::usage("this program was built without PostgreSQL")),
+    };
     spinner.finish_and_clear();
     show(&session, &arguments, figures);
     Ok(Exit::Ok)
 }
 
+/// The PostgreSQL to measure on, if one was named.
+fn database(arguments: &BenchArguments) -> Result<Option<String>, Failure> {
+    let Some(text) = &arguments.store else { return Ok(None) };
+    match text.parse::<StorePlace>() {
+        Ok(StorePlace::Postgres(url)) => Ok(Some(url)),
+        Ok(StorePlace::Sqlite(_)) => Err(Failure::usage("--store names a file of SQLite")
+            .next("give --place, a directory for new files; without --store SQLite is measured")),
+        Err(fault) => Err(Failure::usage("--store is not valid").next(fault)),
+    }
+}
+
+async fn on_sqlite(
+    place: &Path,
+    arguments: &BenchArguments,
+    tell: impl Fn(&'static str),
+) -> Result<Map<String, Value>, Failure> {
+    tell("running jobs");
+    let store = StorePlace::Sqlite(place.join("server").join("stepwell.db"));
+    let mut figures = measure(place, store, arguments).await?;
+    tell("measuring the ceiling of the store");
+    figures.append(&mut ceiling_figures(place, steps_per_s(&figures)).await?);
+    if arguments.idle {
+        tell("watching a server that does nothing");
+        figures.append(&mut idle_figures(&place.join("idle")).await?);
+    }
+    Ok(figures)
+}
+
 /// What the bare store takes, measured last so that its rows do not count as the engine's memory.
-async fn ceiling_figures(place: &Path, steps_per_s: &Value) -> Result<Map<String, Value>, Failure> {
+async fn ceiling_figures(place: &Path, steps_per_s: f64) -> Result<Map<String, Value>, Failure> {
     let path = place.join("ceiling.db");
     let measured =
         tokio::task::spawn_blocking(move || ceiling(path, CEILING_STEPS, CEILING_GROUP)).await;
@@ -119,7 +156,7 @@ async fn ceiling_figures(place: &Path, steps_per_s: &Value) -> Result<Map<String
     Ok(object(json!({
         "fsync_ms": ceiling.flush.as_secs_f64() * 1000.0,
         "ceiling_steps_per_s": round(ceiling.steps_per_second),
-        "ratio": ratio(steps_per_s.as_f64().unwrap_or(0.0), ceiling.steps_per_second),
+        "ratio": ratio(steps_per_s, ceiling.steps_per_second),
     })))
 }
 
@@ -131,9 +168,8 @@ struct Subject {
 }
 
 impl Subject {
-    async fn start(place: &Path, workers: Workers) -> Result<Self, Failure> {
-        let plan =
-            Plan { tenant_cap: Some(load::TENANT_CAP), ..Plan::local(&place.join("server")) };
+    async fn start(data: &Path, store: StorePlace, workers: Workers) -> Result<Self, Failure> {
+        let plan = Plan { store, tenant_cap: Some(load::TENANT_CAP), ..Plan::local(data) };
         let running = Running::start(plan).await?;
         let parked = load::PROTOCOL
             .replace("bench-three-steps", "bench-parked")
@@ -157,14 +193,20 @@ impl Subject {
 
     async fn work(&self, jobs: u64) -> Result<Worked, BenchError> {
         match self.workers {
-            Workers::InProcess => load::work(&self.running.engine, jobs).await,
+            Workers::InProcess => {
+                load::work(std::slice::from_ref(&self.running.engine), jobs).await
+            }
             Workers::Http => http::work(&self.target, jobs).await,
         }
     }
 }
 
-async fn measure(place: &Path, arguments: &BenchArguments) -> Result<Map<String, Value>, Failure> {
-    let subject = Subject::start(place, arguments.workers).await?;
+async fn measure(
+    place: &Path,
+    store: StorePlace,
+    arguments: &BenchArguments,
+) -> Result<Map<String, Value>, Failure> {
+    let subject = Subject::start(&place.join("server"), store, arguments.workers).await?;
     let mut singles = subject.one_at_a_time(arguments.singles).await?;
     let metrics = subject.running.engine.metrics().clone();
     let _ = metrics.take_group_size_median();
@@ -218,6 +260,10 @@ fn show(session: &Session, arguments: &BenchArguments, figures: Map<String, Valu
     for (name, value) in &figures {
         session.print.line(&format!("{name:>22}  {}", value.to_string().trim_matches('"')));
     }
+}
+
+fn steps_per_s(figures: &Map<String, Value>) -> f64 {
+    figures["steps_per_s"].as_f64().unwrap_or(0.0)
 }
 
 fn rate(worked: &Worked, jobs: u64) -> f64 {
