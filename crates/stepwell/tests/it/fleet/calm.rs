@@ -66,13 +66,12 @@ impl Calm {
     }
 
     /// Waits until every job has ended, and holds everything against what was promised.
-    async fn finish(mut self, jobs: usize) -> Fleet {
+    async fn finish(mut self, jobs: usize) {
         let ended = self.receiver.until(jobs, SETTLED_WITHIN).await;
         assert_eq!(ended, jobs, "every job has ended");
         self.workers.shutdown().await;
         tokio::task::block_in_place(|| self.fleet.stop());
         super::verdict::judge(&self.fleet, &self.world, &self.receiver, jobs).await;
-        self.fleet
     }
 }
 
@@ -83,15 +82,40 @@ async fn no_server_of_three_has_more_than_half_of_the_jobs() {
     const JOBS: usize = 300;
     let Some(mut calm) = Calm::begin(Profile::FAST).await else { return };
     calm.submit(JOBS).await;
-    calm.work();
+    calm.until_taken(JOBS).await;
     let instances = calm.world.read("/api/v1/instances").await;
-    let alive = |instance: &&Value| instance["state"] == "alive";
-    let alive = instances["items"].as_array().expect("a list").iter().filter(alive).count();
-    assert_eq!(alive, 3, "{instances}");
-    let fleet = calm.finish(JOBS).await;
-    let shares = fleet.first_owners();
+    let healthy = |instance: &&Value| instance["healthy"] == true;
+    let healthy = instances["items"].as_array().expect("a list").iter().filter(healthy).count();
+    assert_eq!(healthy, 3, "{instances}");
+    tokio::task::block_in_place(|| calm.fleet.stop());
+    let shares = calm.fleet.first_owners();
     println!("{JOBS} jobs were taken as {shares:?}");
+    assert!(shares.iter().sum::<u64>() == JOBS as u64, "each has one owner");
     assert!(shares[0] <= JOBS as u64 / 2, "one has more than half: {shares:?}");
+}
+
+/// Servers that do nothing are watched for so long: several signs of life.
+const WATCHED: Duration = Duration::from_secs(10);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn three_servers_with_nothing_to_do_ask_the_database_less_than_five_times_a_second() {
+    let Some(calm) = Calm::begin(Profile::FAST).await else { return };
+    let installed =
+        "select count(*) from pg_available_extensions where name = 'pg_stat_statements'";
+    if calm.fleet.query(installed) == ["0"] {
+        eprintln!("skipped: pg_stat_statements is not installed");
+        return;
+    }
+    calm.fleet.query("create extension pg_stat_statements; select pg_stat_statements_reset()");
+    // The time is the subject of this test, not a wait for something.
+    tokio::time::sleep(WATCHED).await;
+    let asked = calm.fleet.query(
+        "select coalesce(sum(calls), 0)::bigint from pg_stat_statements
+          where dbid = (select oid from pg_database where datname = current_database())",
+    );
+    let asked: u64 = asked[0].parse().expect("a number");
+    println!("{asked} statements in {WATCHED:?}");
+    assert!(asked < 5 * WATCHED.as_secs(), "{asked} statements in {WATCHED:?}");
 }
 
 // B-058, B-072, B-073, X-102: the jobs of an instance that died are taken over and go on from where
