@@ -8,7 +8,7 @@ use stepwell_sim::world::run;
 
 #[test]
 fn a_broken_world_is_made_smaller_and_one_command_shows_it_again() {
-    let broken = Options { bug: Some(Bug::OverwriteEnd), ..Options::of(1) };
+    let broken = Options { bug: Some(Bug::OverwriteEnd), ..Options::of(2) };
     let before = run(&broken);
     assert!(before.violation.is_some(), "the bug shows in this world");
     let shrunk = shrink(&broken).expect("it is broken");
