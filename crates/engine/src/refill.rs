@@ -75,6 +75,10 @@ async fn refill_one(
     let complete = queued.len() < wanted.limit;
     let page = queued.iter().map(|queued| message(&wanted.pool, queued)).collect();
     window.refill(wanted, page, complete);
+    if !queued.is_empty() && !shared.hunger.is_nowhere() {
+        // Workers may wait elsewhere for what has just come here.
+        shared.hunger.changed.notify_one();
+    }
     Ok(())
 }
 

@@ -132,6 +132,10 @@ async fn live(shared: &Arc<Shared>) {
     let Ok(mut instances) = troubled.await else { return };
     door.kill_all();
     instances.start_all().await;
+    if shared.plan.instances > 1 {
+        // What the dead owned is taken over first.
+        shared.clock.sleep_ms(shared.plan.ownership.silence.as_millis() + 60_000).await;
+    }
     shared.oracle().quiet_from(shared.now());
     quiet(shared, &door, &mut quiet_operators).await;
 }
