@@ -182,7 +182,7 @@ async fn a_zombie_changes_nothing_and_begins_anew() {
     while one.engine.stats().owner_id == before || !one.engine.may_decide() {
         settle().await;
     }
-    assert_eq!(one.engine.stats().fenced_writes, 0, "it had noticed by itself");
+    assert_eq!(one.engine.stats().fenced_writes, 1, "its sign of life was refused, nothing else");
     one.start("three-steps").await;
 }
 
@@ -201,7 +201,7 @@ async fn what_a_zombie_writes_unknowingly_is_refused_whole() {
     assert_eq!(town.store.reclaim(heir, hasty, 10).await.expect("reclaims").runs, [run]);
     let refused = one.engine.command(run, report(&taken, success())).await;
     assert!(matches!(refused, Err(EngineError::Unavailable(_))), "{refused:?}");
-    assert_eq!(one.engine.stats().fenced_writes, 1);
+    assert!(one.engine.stats().fenced_writes >= 1);
     let stored = town.store.load(vec![run]).await.expect("loads").remove(0);
     assert_eq!((stored.version, stored.owner), (taken.run.version, Some(heir)));
 }
