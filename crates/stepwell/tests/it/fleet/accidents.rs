@@ -28,6 +28,8 @@ pub(super) struct Accidents {
     pub(super) losses: Vec<Loss>,
     /// writes that the store has refused to those who woke up too late
     pub(super) fenced_writes: u64,
+    /// when PostgreSQL was away
+    outage: Option<(SystemTime, SystemTime)>,
     frozen: Vec<Frozen>,
 }
 
@@ -56,17 +58,14 @@ impl Accidents {
         time: Duration,
         rng: &mut StdRng,
     ) {
-        let (begun, mut restarted) = (Instant::now(), false);
+        let begun = Instant::now();
         // The pace of the accidents is the subject of the test, not a wait for something.
         let mut pace = tokio::time::interval(EVERY);
         while begun.elapsed() < time {
             pace.tick().await;
             self.thaw_due(fleet, begun);
-            if !restarted && begun.elapsed() >= time / 2 {
-                restarted = true;
-                tell(begun, "PostgreSQL is restarted");
-                tokio::task::block_in_place(|| fleet.cluster.restart(Stop::AtOnce));
-                tell(begun, "PostgreSQL is back");
+            if self.outage.is_none() && begun.elapsed() >= time / 2 {
+                self.restart_postgres(fleet, begun);
             }
             self.one(fleet, profile, rng, begun).await;
         }
@@ -76,8 +75,9 @@ impl Accidents {
     }
 
     async fn one(&mut self, fleet: &mut Fleet, profile: Profile, rng: &mut StdRng, begun: Instant) {
+        let servers = fleet.sites.len();
         let is_free = |number: &usize| self.frozen.iter().all(|it| it.number != *number);
-        let free: Vec<usize> = (0..fleet.sites.len()).filter(is_free).collect();
+        let free: Vec<usize> = (0..servers).filter(is_free).collect();
         let Some(number) = free.get(rng.random_range(0..free.len().max(1))).copied() else {
             return;
         };
@@ -86,7 +86,7 @@ impl Accidents {
         let stats = last_words(site, &fleet.token).await;
         let instance = stats["owner_id"].as_str().map(str::to_owned);
         let loss = instance.map(|instance| Loss { instance, at: SystemTime::now() });
-        match self.draw(profile, rng) {
+        match self.draw(servers, profile, rng) {
             Accident::Kill => {
                 self.kills += 1;
                 self.fenced_writes += stats["fenced_writes"].as_u64().unwrap_or(0);
@@ -105,11 +105,30 @@ impl Accidents {
         }
     }
 
-    fn draw(&self, profile: Profile, rng: &mut StdRng) -> Accident {
+    fn restart_postgres(&mut self, fleet: &Fleet, begun: Instant) {
+        tell(begun, "PostgreSQL is restarted");
+        let away = SystemTime::now();
+        tokio::task::block_in_place(|| fleet.cluster.restart(Stop::AtOnce));
+        self.outage = Some((away, SystemTime::now()));
+        tell(begun, "PostgreSQL is back");
+    }
+
+    /// Losses that others could notice in time: PostgreSQL was there when they should have.
+    pub(super) fn noticeable(&self, profile: Profile) -> Vec<Loss> {
+        let hidden = |loss: &&Loss| {
+            let due = loss.at + profile.threshold();
+            self.outage.is_none_or(|(away, back)| due < away || loss.at > back)
+        };
+        self.losses.iter().filter(hidden).cloned().collect()
+    }
+
+    /// By lot; but somebody stays awake, or there would be nobody to take over.
+    fn draw(&self, servers: usize, profile: Profile, rng: &mut StdRng) -> Accident {
         let threshold = profile.threshold();
         let coma_is_free = !self.frozen.iter().any(|frozen| frozen.is_coma);
         match rng.random_range(0..100) {
             0..50 => Accident::Kill,
+            _ if self.frozen.len() + 1 >= servers => Accident::Kill,
             50..75 if coma_is_free => {
                 let time = threshold + Duration::from_millis(rng.random_range(500..2_500));
                 Accident::Freeze { time, is_coma: true }
