@@ -73,6 +73,15 @@ impl Fleet {
         Takeovers { count, p50_ms, p99_ms, max_ms }
     }
 
+    /// The longest time without any decision, in milliseconds.
+    pub(super) fn longest_rest_ms(&self) -> u64 {
+        let rests = self.query(
+            "select coalesce(max(at - before), 0)
+               from (select at, lag(at) over (order by at) as before from stepwell.history) record",
+        );
+        rests[0].parse().expect("a number")
+    }
+
     /// How many jobs each instance was the first to own, largest share first.
     pub(super) fn first_owners(&self) -> Vec<u64> {
         let lines = self.query(
