@@ -239,9 +239,13 @@ impl Run {
         })
     }
 
-    /// What people and wires call a step: its id, and for an item `resize[3]`.
+    /// What people and wires call a step: its id, and for an item `resize[3]`. A history may be newer
+    /// than the run it is shown with; an item that this run does not know yet is called by its place.
     #[must_use]
     pub fn step_id(&self, step: StepIndex) -> Cow<'_, str> {
+        if step.position() >= self.steps.len() {
+            return Cow::Owned(format!("#{}", step.0));
+        }
         let id = self.spec(step).id.as_str();
         match self.expansion_around(step) {
             Some(expansion) => Cow::Owned(format!("{id}[{}]", step.0 - expansion.first)),

@@ -17,6 +17,7 @@ use axum::http::header::{CONTENT_TYPE, HeaderMap, HeaderName};
 use axum::response::Response;
 use hyper::body::Frame;
 use serde_json::Value;
+use stepwell_core::entry::Entry;
 use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
 use stepwell_engine::{Change, EngineError};
@@ -155,6 +156,7 @@ impl Stream {
             let store = self.api.engine().store();
             let records = store.history(self.run.id(), after, RECORDS_MAX).await?;
             let is_last = records.len() < RECORDS_MAX;
+            self.know_steps_of(&records).await?;
             for record in &records {
                 match self.send(record).await {
                     Ok(false) => {}
@@ -165,6 +167,18 @@ impl Stream {
                 return Ok(Ok(false));
             }
         }
+    }
+
+    /// A step may have been expanded since the run was read, and events name its items.
+    async fn know_steps_of(&mut self, records: &[Record]) -> Result<(), EngineError> {
+        let entries = records.iter().flat_map(|record| &record.entries);
+        let furthest = entries.filter_map(Entry::step).max();
+        if furthest.is_some_and(|step| self.run.steps.get(step.position()).is_none())
+            && let Some(run) = self.api.engine().run(self.run.id()).await?
+        {
+            self.run = run;
+        }
+        Ok(())
     }
 
     async fn send(&mut self, record: &Record) -> Result<bool, Gone> {

@@ -394,6 +394,15 @@ fn the_next_attempt_of_the_run_does_only_unfinished_items_again() {
 }
 
 #[test]
+fn a_history_newer_than_the_run_at_hand_names_items_by_their_place() {
+    let before = World::of(sequence([three()]));
+    let world = World::started(sequence([three()]));
+    let last = world.records[0].entries.last().and_then(stepwell_core::entry::Entry::step);
+    assert_eq!(world.run.step_id(last.unwrap()), "a[2]");
+    assert_eq!(before.run.step_id(last.unwrap()), "#3");
+}
+
+#[test]
 fn a_step_with_a_condition_and_a_list_is_asked_once_for_all_items() {
     let a = when("{{count}} == 3", three());
     let world = World::started(sequence([a]));

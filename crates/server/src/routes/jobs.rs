@@ -277,7 +277,9 @@ async fn history_page(
     let limit = parameters.limit(PAGE_DEFAULT, PAGE_MAX)?;
     let after = parameters.read("after", "a version", |text| text.parse().ok())?;
     let run = find(&api, &caller, id).await?;
-    let records = api.engine().store().history(id, after.unwrap_or(0), limit).await?;
+    let mut records = api.engine().store().history(id, after.unwrap_or(0), limit).await?;
+    // What was decided since may name items that the run as it was read does not have.
+    records.retain(|record| record.version <= run.version);
     let next_after = records.last().filter(|_| records.len() == limit).map(|last| last.version);
     let items = records.iter().map(|record| history::record(&run, record)).collect();
     Ok(Json(HistoryPage { items, next_after }).into_response())

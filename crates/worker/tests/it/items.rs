@@ -115,6 +115,26 @@ async fn a_step_is_done_for_each_item_of_a_list_and_the_branch_that_is_not_wante
     assert_eq!(step("file")["result"]["given"], texts);
 }
 
+// B-021: who follows a job from its beginning is told of items that it did not have then.
+#[tokio::test]
+async fn the_events_of_a_job_name_items_that_came_after_the_first_look() {
+    let world = World::start().await;
+    world.publish(PAGES).await;
+    let job = world.submit_to("pages", json!({})).await;
+    let events = tokio::spawn(world.events(&job).await.text());
+    let worker =
+        start(world.worker(), async |directive: Directive| match directive.step_type.as_str() {
+            "SPLIT" => Outcome::succeeded(json!({ "pages": [{ "number": 0 }, { "number": 1 }] })),
+            _ => Outcome::succeeded(json!({ "text": "text" })),
+        });
+    let events = events.await.expect("no panic").expect("the stream ends with the job");
+    worker.stop().await;
+    assert!(events.contains("event: run_succeeded"), "{events}");
+    assert!(events.contains(r#""step_id":"read[1]""#), "{events}");
+    let history = world.history(&job).await.to_string();
+    assert!(history.contains(r#""step_id":"read[1]""#), "{history}");
+}
+
 // X-112: a list that is longer than its step allows is refused before anything is written.
 #[tokio::test]
 async fn a_request_with_too_long_a_list_is_refused_and_leaves_nothing_behind() {

@@ -155,11 +155,20 @@ impl World {
         self.get("/v1/jobs").await["items"].clone()
     }
 
+    /// The stream of a job's events, from the first on.
+    pub(crate) async fn events(&self, job: &str) -> reqwest::Response {
+        let events = self.http.get(self.url(&format!("/v1/jobs/{job}/events")));
+        events.bearer_auth(&self.admin).send().await.expect("the server answers")
+    }
+
+    /// What was decided on a job.
+    pub(crate) async fn history(&self, job: &str) -> Value {
+        self.get(&format!("/v1/jobs/{job}/history")).await
+    }
+
     /// Waits for the end of a job, which ends its stream of events; answers its status.
     pub(crate) async fn ended(&self, job: &str) -> String {
-        let events = self.http.get(self.url(&format!("/v1/jobs/{job}/events")));
-        let events = events.bearer_auth(&self.admin).send().await.expect("the server answers");
-        events.text().await.expect("the stream ends");
+        self.events(job).await.text().await.expect("the stream ends");
         self.job(job).await["status"].as_str().expect("a status").to_owned()
     }
 }
