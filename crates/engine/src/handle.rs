@@ -4,7 +4,7 @@
 //! states that the first will leave behind; see [`crate::group`] for why that is safe. Under low load
 //! a group is one ask and its latency is one commit; under high load groups grow by themselves.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -303,8 +303,23 @@ impl Handler {
     fn answer_committed(&mut self, group: Staged, verdicts: &[Verdict]) -> Settled {
         let mut settled = Settled { again: Vec::new(), all_stood: true };
         let Staged { tickets, writes, mut forwards, forwards_from, .. } = group;
+        let stale: HashSet<RunId> = writes
+            .iter()
+            .zip(verdicts)
+            .filter(|(_, verdict)| **verdict == Verdict::Stale)
+            .map(|(write, _)| write.run.id())
+            .collect();
         for (ticket, plan) in tickets {
+            // An answer without a write of its own may rest on a write of its group that did not stand.
+            let groundless = ticket.ask.run().is_some_and(|run| stale.contains(&run));
             let answer = match plan {
+                Plan::Unchanged(_) | Plan::Refused(_) | Plan::Failed(_) if groundless => {
+                    if ticket.tries + 1 < STALE_TRIES_MAX {
+                        settled.again.push(Ticket { tries: ticket.tries + 1, ..ticket });
+                        continue;
+                    }
+                    Err(EngineError::Unavailable("the run kept changing".to_owned()))
+                }
                 Plan::Failed(error) => Err(error),
                 Plan::Refused(refusal) => Err(EngineError::Refused(refusal)),
                 Plan::Unchanged(run) => Ok(Reply::Applied(run)),

@@ -150,11 +150,10 @@ impl Shared {
         }
         let runs: Vec<RunId> = released.iter().map(|run| RunId(Uuid::from_u128(*run))).collect();
         let count = runs.len();
+        // Whatever comes of it: if the answer is lost, nobody here knows whose they are.
+        runs.iter().for_each(|run| self.cache.forget(*run));
         match self.store.hand_over(self.epoch(), runs, to).await {
             Ok(given) => {
-                for run in &given {
-                    self.cache.forget(*run);
-                }
                 let given: Vec<u128> = given.iter().map(|run| run.as_u128()).collect();
                 window.forget_runs(&given);
                 tracing::debug!(runs = given.len(), to = to.0, "runs_handed_over");

@@ -19,3 +19,11 @@ fn a_bus_that_is_away_is_not_asked_without_a_rest() {
         assert_eq!(outcome.violation, None);
     }
 }
+
+// A command that changed nothing was answered from a state that its group was about to write; the write
+// was stale, because the run had been handed over and the answer to that had been lost.
+#[test]
+fn an_answer_without_a_write_rests_on_writes_that_stood() {
+    let outcome = run(&Options::of(17_948_074_171_952));
+    assert_eq!(outcome.violation, None);
+}
