@@ -31,7 +31,10 @@ impl Model {
         let taken_over = self.starting && !self.may_start(step);
         if !taken_over {
             self.must_be_startable(step, at)?;
-            self.must_be_judged(step, Some(true))?;
+            // What an earlier run has judged is not judged again: its variables may have changed since.
+            if !(self.starting && self.header.resumes.is_some()) {
+                self.must_be_judged(step, Some(true))?;
+            }
         }
         let count = list.as_array().map(Vec::len);
         let for_each = self.spec(step).for_each.as_ref();
