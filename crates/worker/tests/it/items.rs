@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use stepwell_worker::{Directive, Outcome};
@@ -133,6 +134,41 @@ async fn the_events_of_a_job_name_items_that_came_after_the_first_look() {
     assert!(events.contains(r#""step_id":"read[1]""#), "{events}");
     let history = world.history(&job).await.to_string();
     assert!(history.contains(r#""step_id":"read[1]""#), "{history}");
+}
+
+// B-021: a person names an item as people do, with or without percent signs in the address.
+#[tokio::test]
+async fn a_person_completes_one_item_and_skips_another() {
+    let world = World::start().await;
+    world.publish(PAGES).await;
+    let (begun, mut has_begun) = mpsc::unbounded_channel();
+    let two_at_once = world.worker().concurrency(4).visibility(Duration::from_secs(1));
+    let worker = start(two_at_once, move |directive: Directive| {
+        let begun = begun.clone();
+        async move {
+            match directive.step_type.as_str() {
+                "SPLIT" => {
+                    Outcome::succeeded(json!({ "pages": [{ "number": 0 }, { "number": 1 }] }))
+                }
+                "READ" => {
+                    let _ = begun.send(());
+                    std::future::pending().await
+                }
+                _ => Outcome::succeeded(json!({})),
+            }
+        }
+    });
+    let job = world.submit_to("pages", json!({})).await;
+    for _ in 0..2 {
+        has_begun.recv().await.expect("both pages are begun");
+    }
+    let result = json!({ "result": { "text": "by hand" }, "reason": "it is a photograph" });
+    world.post(&format!("/v1/jobs/{job}/steps/read[0]:complete"), &result).await;
+    world.post(&format!("/v1/jobs/{job}/steps/read%5B1%5D:skip"), &json!({})).await;
+    assert_eq!(world.ended(&job).await, "SUCCEEDED");
+    worker.stop().await;
+    let steps = world.steps(&job).await;
+    assert_eq!(steps[1]["result"], json!([{ "text": "by hand" }, null]));
 }
 
 // X-112: a list that is longer than its step allows is refused before anything is written.
