@@ -6,7 +6,7 @@ use stepwell_core::id::StepIndex;
 use stepwell_core::template::near;
 
 use super::step::Draft;
-use crate::fields::Field;
+use crate::fields::{Field, Tree as _};
 use crate::problem::{Position, quoted};
 use crate::yaml::Node;
 
@@ -153,7 +153,9 @@ fn report_cycle(drafts: &[Draft<'_>], way: &[(usize, usize)], again: usize) {
     if names.len() > SHOWN_MAX {
         names.splice(SHOWN_MAX / 2..names.len() - SHOWN_MAX / 2, ["…"]);
     }
-    let field = &drafts[again].field.nearest("/after");
+    let step = &drafts[again].field;
+    let key = if step.node().get("after").is_some() { "/after" } else { "/depends_on" };
+    let field = step.nearest(key);
     let problem = field
         .problem("cycle", format!("these steps wait for one another: {}", names.join(" → ")))
         .help("remove one of the edges");

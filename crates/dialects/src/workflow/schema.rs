@@ -97,6 +97,10 @@ fn step() -> Value {
             "Steps that must have ended well before.",
             &json!({ "type": "array", "items": { "type": "string" }, "uniqueItems": true }),
         ),
+        "depends_on": described(
+            "Another name for after.",
+            &json!({ "type": "array", "items": { "type": "string" }, "uniqueItems": true }),
+        ),
         "gate": described("A door that an event must open first.", &definition("label")),
         "on_failure": described("The compensation to run.", &definition("label")),
     });

@@ -153,8 +153,16 @@ fn graph_fields<'n>(fields: &mut Fields<'n, Node>, place: Place) -> GraphFields<
         field.report(problem);
         None
     };
+    let (after, depends_on) = (ask("after"), ask("depends_on"));
+    if let (Some(_), Some(second)) = (&after, &depends_on) {
+        let problem = second
+            .problem("conflicting_fields", "after and depends_on are two names of one field")
+            .help("keep one of them");
+        second.report(problem);
+    }
     GraphFields {
-        after: ask("after"),
+        // The platform's word for it.
+        after: after.or(depends_on),
         gate: ask("gate"),
         on_failure: ask("on_failure"),
         payload_schema: ask("payload_schema"),

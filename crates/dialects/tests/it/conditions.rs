@@ -27,6 +27,17 @@ fn a_condition_may_be_any_text_that_reads_as_one_or_a_plain_true_or_false() {
     assert_eq!(workflow("name: a\nsteps: [{id: s, type: T, pool: p}]").steps[0].when, None);
 }
 
+// the platform says depends_on where other documents say after.
+#[test]
+fn what_a_step_depends_on_is_what_it_comes_after() {
+    let document = |key: &str| {
+        format!(
+            "name: a\nsteps: [{{id: a, type: T, pool: p}}, {{id: b, type: T, pool: p, {key}: [a]}}]"
+        )
+    };
+    assert_eq!(workflow(&document("depends_on")), workflow(&document("after")));
+}
+
 // refused with line and column, and the character within the text.
 #[test]
 fn a_condition_that_cannot_be_read_is_refused_with_its_place() {

@@ -6,6 +6,7 @@ use expect_test::expect;
 
 use crate::refused_fields::{check, check_step, check_steps, check_top};
 
+// X-112: a cycle is refused at registration, and told.
 #[test]
 fn the_graph_leads_to_steps_that_exist_and_never_back() {
     let cases = [
@@ -16,26 +17,32 @@ fn the_graph_leads_to_steps_that_exist_and_never_back() {
         "{id: fetch, type: T, pool: p}, {id: b, type: T, pool: p, after: [fecth]}",
         "{id: b, type: T, pool: p}, {id: c, type: T, pool: p, after: [b, b]}",
         "{id: b, type: T, pool: p}, {id: b, type: T, pool: p}",
+        "{id: a, type: T, pool: p, depends_on: [b]}, {id: b, type: T, pool: p, depends_on: [a]}",
+        "{id: a, type: T, pool: p}, {id: b, type: T, pool: p, after: [a], depends_on: [a]}",
     ];
     check_steps(
         &cases,
         expect![[r#"
-        {id: a, type: T, pool: p, after: [c]}, {id: b, type: T, pool: p, after: [a]}, {id: c, type: T, pool:
-            2:42: steps[0].after: these steps wait for one another: a → b → c → a; remove one of the edges
-        {id: a, type: T, pool: p, after: [a]}
-            2:43: steps[0].after[0]: a step cannot come after itself; remove it
-        {id: a, type: T, pool: p, after: a}
-            2:42: steps[0].after: this must be a list, not text
-        {id: a, type: T, pool: p, after: [[], {}]}
-            2:43: steps[0].after[0]: this must be text, not a list
-            2:47: steps[0].after[1]: this must be text, not an object
-        {id: fetch, type: T, pool: p}, {id: b, type: T, pool: p, after: [fecth]}
-            2:74: steps[1].after[0]: there is no step "fecth"; did you mean "fetch"?
-        {id: b, type: T, pool: p}, {id: c, type: T, pool: p, after: [b, b]}
-            2:73: steps[1].after[1]: "b" is named twice; name it once
-        {id: b, type: T, pool: p}, {id: b, type: T, pool: p}
-            2:41: steps[1].id: two steps have the id "b"; the first one is at 2:14
-    "#]],
+            {id: a, type: T, pool: p, after: [c]}, {id: b, type: T, pool: p, after: [a]}, {id: c, type: T, pool:
+                2:42: steps[0].after: these steps wait for one another: a → b → c → a; remove one of the edges
+            {id: a, type: T, pool: p, after: [a]}
+                2:43: steps[0].after[0]: a step cannot come after itself; remove it
+            {id: a, type: T, pool: p, after: a}
+                2:42: steps[0].after: this must be a list, not text
+            {id: a, type: T, pool: p, after: [[], {}]}
+                2:43: steps[0].after[0]: this must be text, not a list
+                2:47: steps[0].after[1]: this must be text, not an object
+            {id: fetch, type: T, pool: p}, {id: b, type: T, pool: p, after: [fecth]}
+                2:74: steps[1].after[0]: there is no step "fecth"; did you mean "fetch"?
+            {id: b, type: T, pool: p}, {id: c, type: T, pool: p, after: [b, b]}
+                2:73: steps[1].after[1]: "b" is named twice; name it once
+            {id: b, type: T, pool: p}, {id: b, type: T, pool: p}
+                2:41: steps[1].id: two steps have the id "b"; the first one is at 2:14
+            {id: a, type: T, pool: p, depends_on: [b]}, {id: b, type: T, pool: p, depends_on: [a]}
+                2:47: steps[0].depends_on: these steps wait for one another: a → b → a; remove one of the edges
+            {id: a, type: T, pool: p}, {id: b, type: T, pool: p, after: [a], depends_on: [a]}
+                2:86: steps[1].depends_on: after and depends_on are two names of one field; keep one of them
+        "#]],
     );
 }
 
