@@ -175,6 +175,23 @@ impl Report {
         }
     }
 
+    /// Adds a problem if there is room for it; `false` if there is not, and it must be counted instead.
+    pub fn add_if_room(&self, problem: Problem) -> bool {
+        let has_room = self.problems.borrow().len() < PROBLEMS_MAX;
+        if has_room {
+            self.add(problem);
+        }
+        has_room
+    }
+
+    /// Says how many problems were found beside those that are listed, if any.
+    pub fn add_rest(&self, count: usize) {
+        if count > 0 {
+            let message = format!("there are {count} more problems");
+            self.problems.borrow_mut().push(Problem::new("too_many_problems", message));
+        }
+    }
+
     /// Whether nothing more would be kept, so that looking for more is a waste.
     #[must_use]
     pub fn is_full(&self) -> bool {

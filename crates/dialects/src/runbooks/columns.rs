@@ -12,6 +12,16 @@ use super::folded::Folded;
 /// What a step sets for the steps after it, and what the system provides, is nobody's to fill in.
 #[must_use]
 pub fn template_columns(runbook: &Runbook) -> Vec<String> {
+    let mut columns = Columns { names: needed_columns(runbook) };
+    for column in &runbook.data_source.multi_valued_columns {
+        columns.add(&column.name);
+    }
+    columns.names
+}
+
+/// The columns without which a step could not be dispatched: the primary key and what is used.
+#[must_use]
+pub fn needed_columns(runbook: &Runbook) -> Vec<String> {
     let phases: Vec<&RunbookStep> = runbook.phases.iter().flat_map(|phase| &phase.steps).collect();
     let set_in_phases = outputs(&phases);
     let mut columns = Columns { names: vec![runbook.data_source.primary_key.clone()] };
@@ -19,10 +29,17 @@ pub fn template_columns(runbook: &Runbook) -> Vec<String> {
     for steps in runbook.rollbacks.values().chain([&runbook.on_member_removed]) {
         columns.add_used(&steps.iter().collect::<Vec<_>>(), &set_in_phases);
     }
-    for column in &runbook.data_source.multi_valued_columns {
-        columns.add(&column.name);
-    }
     columns.names
+}
+
+/// An empty CSV file with these columns, to be filled in.
+#[must_use]
+pub fn template_csv(runbook: &Runbook) -> String {
+    let mut writer =
+        csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
+    writer.write_record(template_columns(runbook)).expect("a list in memory takes everything");
+    let bytes = writer.into_inner().expect("a list in memory takes everything");
+    String::from_utf8(bytes).expect("names are text, and so is what stands between them")
 }
 
 struct Columns {
