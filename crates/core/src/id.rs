@@ -30,6 +30,26 @@ pub struct StepIndex(pub u16);
 #[serde(transparent)]
 pub struct Tenant(pub Arc<str>);
 
+/// One batch of members. A number, because people and workers name it by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct BatchId(pub i64);
+
+/// One member of a batch. Members that joined later have higher numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MemberId(pub i64);
+
+/// One phase of one batch, under one version of its runbook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PhaseId(pub i64);
+
+/// A run of a batch by number, for wires that have room for numbers only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RunNumber(pub i64);
+
 impl RunId {
     /// The id as a number that sorts as the id does: the order in which the bus hands out work.
     #[must_use]
@@ -98,6 +118,21 @@ macro_rules! shown_as_uuid {
         }
     };
 }
+
+macro_rules! shown_as_number {
+    ($name:ident) => {
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+shown_as_number!(BatchId);
+shown_as_number!(MemberId);
+shown_as_number!(PhaseId);
+shown_as_number!(RunNumber);
 
 shown_as_uuid!(RunId);
 shown_as_uuid!(LeaseId);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::definition::{CancelMode, Part, StepSpec, Workflow};
 use crate::expansion::Expansion;
-use crate::id::{RunId, StepIndex, Tenant};
+use crate::id::{BatchId, MemberId, RunId, RunNumber, StepIndex, Tenant};
 use crate::lane::Lane;
 use crate::step::{SkipReason, Step, StepError, StepStatus};
 use crate::steps::Steps;
@@ -153,6 +153,45 @@ pub struct Header {
     pub actor: String,
     /// when
     pub created_at: Timestamp,
+    /// the batch it belongs to, and what it does there
+    pub membership: Option<Membership>,
+}
+
+/// The batch that a run belongs to, and what it does there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Membership {
+    /// which batch
+    pub batch: BatchId,
+    /// for which member; `None`: for the batch as a whole
+    pub member: Option<MemberId>,
+    /// what it does
+    pub role: BatchRole,
+    /// its name on wires that have room for numbers only; a rollback has the number of the run it undoes
+    pub number: RunNumber,
+}
+
+/// What a run does in its batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchRole {
+    /// it prepares the batch, once
+    Init,
+    /// it takes a member through its phases
+    Member,
+    /// it undoes what was done for a member that left
+    Removal,
+}
+
+impl BatchRole {
+    /// The word stored and shown.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Member => "member",
+            Self::Removal => "removal",
+        }
+    }
 }
 
 /// The run and step that a compensation undoes.

@@ -195,6 +195,9 @@ pub enum SkipReason {
     Condition,
     /// it is an item, and another item of its step failed
     OtherItem,
+    /// a newer version of the runbook has replaced its phase, or the phase is passed over; what comes
+    /// after it goes on
+    Superseded,
 }
 
 /// Why an attempt or a step did not succeed. Short, and free of personal data.
@@ -276,7 +279,7 @@ impl SkipReason {
     #[must_use]
     pub fn lets_pass(self) -> bool {
         match self {
-            Self::Operator | Self::Condition => true,
+            Self::Operator | Self::Condition | Self::Superseded => true,
             Self::Dependency | Self::OtherItem => false,
         }
     }

@@ -9,6 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use stepwell_core::batch::Tally;
 use stepwell_core::command::{Command, StepRef};
 use stepwell_core::decide::{At, Decision, decide};
 use stepwell_core::effect::{Directive, Effect};
@@ -77,6 +78,8 @@ pub(crate) struct Write {
     outbox: Vec<NewMessage>,
     dead_letter: Option<NewDeadLetter>,
     expires_at: Option<Timestamp>,
+    /// the run as the counters of its batch know it; `None`: they do not
+    counted: Option<Arc<Run>>,
 }
 
 #[derive(Debug)]
@@ -306,6 +309,7 @@ impl Write {
     fn of(run: Arc<Run>, new: Option<NewRun>) -> Self {
         Self {
             from_version: run.version,
+            counted: new.is_none().then(|| Arc::clone(&run)),
             run,
             records: Vec::new(),
             effects: Vec::new(),
@@ -348,6 +352,8 @@ impl Write {
                 outbox: std::mem::take(&mut self.outbox),
                 dead_letter: self.dead_letter.take(),
                 expires_at: self.expires_at,
+                tally: self.tally(),
+                header_changed: self.header_changed(),
             })),
         }
     }
@@ -367,7 +373,18 @@ impl Write {
             outbox: std::mem::take(&mut self.outbox),
             dead_letter: self.dead_letter.take(),
             expires_at: self.expires_at,
+            tally: self.tally(),
         }
+    }
+
+    /// What it moves in the counters of its batch.
+    fn tally(&self) -> Option<Tally> {
+        Tally::moved(self.counted.as_deref(), &self.run)
+    }
+
+    fn header_changed(&self) -> bool {
+        let same = |before: &Arc<Run>| Arc::ptr_eq(&before.header, &self.run.header);
+        !self.counted.as_ref().is_none_or(same)
     }
 }
 

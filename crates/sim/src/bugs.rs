@@ -123,7 +123,7 @@ impl Bug {
                         *item = Item::Advance(Box::new(advance));
                     }
                 }
-                Item::Reschedule { .. } | Item::Forward(_) => {}
+                Item::Reschedule { .. } | Item::Forward(_) | Item::Batch(_) => {}
             }
         }
     }
@@ -201,6 +201,8 @@ impl Bug {
             outbox: Vec::new(),
             dead_letter: None,
             expires_at: None,
+            tally: None,
+            header_changed: false,
         })
     }
 }

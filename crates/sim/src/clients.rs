@@ -147,5 +147,6 @@ async fn header(engine: &Engine, request: &Request) -> Option<Arc<Header>> {
         traceparent: None,
         actor: "client".to_owned(),
         created_at: engine.now(),
+        membership: None,
     }))
 }

@@ -273,6 +273,7 @@ fn header(chance: &mut Chance, workflow: Arc<Workflow>) -> Header {
         traceparent: None,
         actor: "nobody".to_owned(),
         created_at: Timestamp::from_millis(NOON_MS),
+        membership: None,
     }
 }
 

@@ -218,6 +218,7 @@ fn touched(item: &Item) -> Touched {
         Item::Audit(report) => {
             Touched { run: report.run, touch: Touch::Audit, children: Vec::new() }
         }
+        Item::Batch(_) => unimplemented!("worlds have no batches yet"),
         Item::Forward(input) => {
             Touched { run: input.run, touch: Touch::Forward, children: Vec::new() }
         }

@@ -29,8 +29,10 @@ use std::future::Future;
 use std::pin::Pin;
 
 use serde_json::Value;
+use stepwell_core::batch::Batch;
 use stepwell_core::duration::Interval;
-use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, Tenant};
+use stepwell_core::run::BatchRole;
 use stepwell_core::time::Timestamp;
 use tokio::sync::mpsc;
 
@@ -184,6 +186,131 @@ pub trait Store: Send + Sync + 'static {
 
     /// Ends deliveries of orders. One whose delivery is no longer current is left alone.
     fn settle_submissions(&self, settlements: Vec<SubmissionSettlement>) -> Answer<'_, ()>;
+
+    /// Takes `count` numbers that nobody had before and nobody gets again; answers the first.
+    fn reserve(&self, _kind: Numbered, _count: u32) -> Answer<'_, i64> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Takes or keeps the right to do something alone until `until`; `false` while somebody else has
+    /// it. Given back by `until` in the past.
+    fn lease(
+        &self,
+        _name: String,
+        _holder: String,
+        _now: Timestamp,
+        _until: Timestamp,
+    ) -> Answer<'_, bool> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Stores the next version of a runbook and makes it the active one, in one step. The same
+    /// text and settings as the active version again answer that version and store nothing.
+    fn publish_runbook(&self, _document: NewRunbook) -> Answer<'_, RunbookDocument> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// One version of a runbook, or the active one.
+    fn runbook(&self, _name: String, _version: Option<u32>) -> Answer<'_, Option<RunbookDocument>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Every version of a runbook, newest first; of `None`, the active versions of all, by name.
+    fn runbooks(&self, _name: Option<String>) -> Answer<'_, Vec<RunbookDocument>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Takes a version out of use; `false` if there is none such.
+    fn deactivate_runbook(&self, _name: String, _version: u32) -> Answer<'_, bool> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Notes how the scheduler's last pass over a version ended; `None` clears what was noted.
+    fn note_runbook(&self, _id: i64, _error: Option<String>, _at: Timestamp) -> Answer<'_, ()> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Notes that what was past due was passed over in every batch under way.
+    fn overdue_applied(&self, _id: i64) -> Answer<'_, ()> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Whether the scheduler makes batches of a runbook; `None` if nobody ever said.
+    fn automation(&self, _runbook: String) -> Answer<'_, Option<Automation>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Switches that.
+    fn set_automation(
+        &self,
+        _runbook: String,
+        _enabled: bool,
+        _actor: String,
+        _at: Timestamp,
+    ) -> Answer<'_, Automation> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// A batch with its phases and counters.
+    fn batch(&self, _id: BatchId) -> Answer<'_, Option<Batch>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// A part of the batches, newest first, each with its phases and counters.
+    fn batches(&self, _filter: BatchFilter, _slice: Slice) -> Answer<'_, Listed<Batch>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// A part of the members of a batch, by number.
+    fn members(&self, _filter: MemberFilter, _slice: Slice) -> Answer<'_, Listed<Member>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Notes that what the leaving of these members asks for was begun.
+    fn removals_dispatched(&self, _members: Vec<MemberId>, _at: Timestamp) -> Answer<'_, ()> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Members of batches of a runbook that have not ended, who have not left: key and batch.
+    fn keys_in_batches(&self, _runbook: String) -> Answer<'_, Vec<(String, BatchId)>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Keys that an immediate runbook has seen and that were never absent since. Those that are
+    /// not among `present` are forgotten; the answer are those of `present` that were known before.
+    fn seen_keys(&self, _runbook: String, _present: Vec<String>) -> Answer<'_, Vec<String>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Notes keys that an immediate runbook has made members of.
+    fn note_keys(&self, _runbook: String, _keys: Vec<String>) -> Answer<'_, ()> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// Runs of a batch by what they do, oldest first; or every run of one member.
+    fn batch_runs(
+        &self,
+        _batch: BatchId,
+        _role: Option<BatchRole>,
+        _member: Option<MemberId>,
+    ) -> Answer<'_, Vec<BatchRun>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// A run of a batch by number.
+    fn numbered_run(&self, _number: RunNumber) -> Answer<'_, Option<BatchRun>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
+
+    /// The history of a batch, or of all batches, after a place, oldest first.
+    fn batch_events(
+        &self,
+        _batch: Option<BatchId>,
+        _after: i64,
+        _limit: usize,
+    ) -> Answer<'_, Vec<BatchEvent>> {
+        Box::pin(async { Err(StoreError::broken("not there yet")) })
+    }
 
     /// Stores a token; only its hash is kept.
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()>;

@@ -1,5 +1,6 @@
 //! What goes into a store and what comes out of it.
 
+mod batch;
 mod ownership;
 mod stored;
 mod submission;
@@ -7,12 +8,14 @@ mod submission;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use stepwell_core::batch::Tally;
 use stepwell_core::definition::Part;
 use stepwell_core::id::{LeaseId, RunId, StepIndex, Tenant};
 use stepwell_core::run::{Dialect, Parent, Run, RunStatus};
 use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
+pub use batch::*;
 pub use ownership::*;
 pub use stepwell_core::entry::Record;
 pub use stored::{StoredHeader, StoredRun};
@@ -68,6 +71,8 @@ pub enum Item {
     Audit(StaleReport),
     /// something for a run that another instance owns; stale if there is no such run
     Forward(Input),
+    /// a decision on a batch, with the runs that begin with it
+    Batch(Box<BatchWrite>),
 }
 
 /// How many stale reports are kept for one run. Further ones are only counted.
@@ -92,6 +97,8 @@ pub struct Create {
     pub dead_letter: Option<NewDeadLetter>,
     /// when it may be deleted, if it has already ended
     pub expires_at: Option<Timestamp>,
+    /// what it moves in the counters of its batch
+    pub tally: Option<Tally>,
 }
 
 /// A decision on a run.
@@ -113,6 +120,11 @@ pub struct Advance {
     pub dead_letter: Option<NewDeadLetter>,
     /// when it may be deleted, if it has ended
     pub expires_at: Option<Timestamp>,
+    /// what it moves in the counters of its batch
+    pub tally: Option<Tally>,
+    /// its input, special variables or workflow are no longer those it was created with: write the
+    /// header anew
+    pub header_changed: bool,
 }
 
 /// What became of an item.

@@ -61,12 +61,13 @@ impl About {
     }
 
     fn group(group: &Group) -> Self {
-        let first = group.items.first().map(|item| match item {
-            Item::Create(create) => create.run.id(),
-            Item::Advance(advance) => advance.run.id(),
-            Item::Reschedule { run, .. } => *run,
-            Item::Audit(report) => report.run,
-            Item::Forward(input) => input.run,
+        let first = group.items.first().and_then(|item| match item {
+            Item::Create(create) => Some(create.run.id()),
+            Item::Advance(advance) => Some(advance.run.id()),
+            Item::Reschedule { run, .. } => Some(*run),
+            Item::Audit(report) => Some(report.run),
+            Item::Forward(input) => Some(input.run),
+            Item::Batch(_) => None,
         });
         Self::Runs(first, group.items.len())
     }

@@ -171,6 +171,7 @@ impl HeaderRow {
             traceparent: self.traceparent,
             actor: self.actor,
             created_at: self.created_at,
+            membership: None,
         })
     }
 }

@@ -204,6 +204,7 @@ pub(crate) fn header(workflow: Workflow) -> Header {
         traceparent: None,
         actor: "tests".to_owned(),
         created_at: Timestamp::from_millis(DAWN_MS),
+        membership: None,
     }
 }
 

@@ -108,6 +108,7 @@ fn header(
         traceparent: envelope.traceparent,
         actor: at.actor,
         created_at: at.now,
+        membership: None,
     }
 }
 

@@ -133,6 +133,7 @@ fn header(
         traceparent: None,
         actor: actor.unwrap_or_else(|| SUBMITTER_UNKNOWN.to_owned()),
         created_at: now,
+        membership: None,
     })
 }
 

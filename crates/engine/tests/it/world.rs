@@ -107,6 +107,7 @@ impl World {
             traceparent: None,
             actor: "tester".to_owned(),
             created_at: self.engine.now(),
+            membership: None,
         }
     }
 

@@ -431,6 +431,8 @@ impl Model {
         let sound = match reason {
             SkipReason::Operator => self.operated == Some((step, OperationKind::Skip)),
             SkipReason::Dependency => unbegun && self.never_starts(self.own(step)),
+            // Only the runs of batches adopt another version.
+            SkipReason::Superseded => false,
             SkipReason::OtherItem => unbegun && self.is_lost_with_another(step),
             SkipReason::Condition => {
                 self.must_be_startable(step, at)?;

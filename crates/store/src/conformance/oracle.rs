@@ -64,7 +64,7 @@ fn written(item: &Item) -> Option<Arc<Run>> {
     match item {
         Item::Create(create) => Some(Arc::clone(&create.run)),
         Item::Advance(advance) => Some(Arc::clone(&advance.run)),
-        Item::Reschedule { .. } | Item::Audit(_) | Item::Forward(_) => None,
+        Item::Reschedule { .. } | Item::Audit(_) | Item::Forward(_) | Item::Batch(_) => None,
     }
 }
 

@@ -162,6 +162,7 @@ pub fn header(number: u64) -> Header {
         traceparent: None,
         actor: "conformance".to_owned(),
         created_at: at(0),
+        membership: None,
     }
 }
 
@@ -247,6 +248,7 @@ pub fn started(header: Header) -> Create {
         outbox: Vec::new(),
         dead_letter: None,
         expires_at: None,
+        tally: None,
     }
 }
 
@@ -278,6 +280,8 @@ fn decided_at(run: &Arc<Run>, command: &Command, now: Timestamp) -> Advance {
         outbox: Vec::new(),
         dead_letter: None,
         expires_at: None,
+        tally: None,
+        header_changed: false,
     }
 }
 

@@ -14,7 +14,11 @@ use crate::rows::moment_to_store;
 fn written(item: &Item) -> Option<RunId> {
     match item {
         Item::Advance(advance) => Some(advance.run.id()),
-        Item::Create(_) | Item::Reschedule { .. } | Item::Audit(_) | Item::Forward(_) => None,
+        Item::Create(_)
+        | Item::Reschedule { .. }
+        | Item::Audit(_)
+        | Item::Forward(_)
+        | Item::Batch(_) => None,
     }
 }
 
@@ -59,6 +63,7 @@ impl Tables {
             },
             Item::Audit(report) => self.audit(report),
             Item::Forward(input) => self.forward(input),
+            Item::Batch(_) => Verdict::Stale,
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use stepwell_core::definition::{CancelMode, Part, Workflow};
 use stepwell_core::expansion::Expansion;
 use stepwell_core::id::{RunId, Tenant};
-use stepwell_core::run::{Dialect, Header, Parent, Routing, Run, RunStatus};
+use stepwell_core::run::{Dialect, Header, Membership, Parent, Routing, Run, RunStatus};
 use stepwell_core::step::StepError;
 use stepwell_core::steps::Steps;
 use stepwell_core::time::Timestamp;
@@ -88,6 +88,8 @@ pub struct StoredHeader {
     pub actor: String,
     /// when
     pub created_at: Timestamp,
+    /// the batch it belongs to
+    pub membership: Option<Membership>,
 }
 
 impl StoredRun {
@@ -111,6 +113,7 @@ impl StoredRun {
             traceparent: header.traceparent.clone(),
             actor: header.actor.clone(),
             created_at: header.created_at,
+            membership: header.membership,
         };
         Self {
             owner: None,
@@ -155,6 +158,7 @@ impl StoredRun {
             traceparent: stored.traceparent,
             actor: stored.actor,
             created_at: stored.created_at,
+            membership: stored.membership,
         };
         Run {
             header: Arc::new(header),

@@ -61,7 +61,7 @@ impl Named {
             match item {
                 Item::Create(create) => name_create(create, &mut runs),
                 Item::Advance(advance) => name_advance(advance, &mut runs),
-                Item::Reschedule { .. } | Item::Audit(_) | Item::Forward(_) => {}
+                Item::Reschedule { .. } | Item::Audit(_) | Item::Forward(_) | Item::Batch(_) => {}
             }
         }
         Self { rows: GroupRows::encode(group), runs }

@@ -81,6 +81,7 @@ impl ItemRows {
             }
             Item::Audit(report) => Self::Audit(report),
             Item::Forward(input) => Self::Forward(input),
+            Item::Batch(_) => unimplemented!(),
         }
     }
 }

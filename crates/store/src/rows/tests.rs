@@ -135,6 +135,7 @@ fn header() -> impl Strategy<Value = Header> {
             traceparent: people.1,
             actor: people.2,
             created_at,
+            membership: None,
         },
     )
 }

@@ -36,6 +36,7 @@ fn begin(workflow: Workflow, member: &Value) -> World {
         traceparent: None,
         actor: "scheduler".to_owned(),
         created_at: start(),
+        membership: None,
     })
 }
 
