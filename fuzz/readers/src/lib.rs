@@ -12,7 +12,7 @@ use stepwell_core::id::StepIndex;
 use stepwell_core::template::{Scope, resolve, variables};
 use stepwell_dialects::commands::{self, outcome};
 use stepwell_dialects::fields::parse_json;
-use stepwell_dialects::runbooks::{self, Offset};
+use stepwell_dialects::runbooks::{self, JobId, Offset, event};
 use stepwell_dialects::workflow::{self, Checks};
 
 /// Data that stays below the limit on what a template may grow to.
@@ -90,6 +90,7 @@ pub fn interval(bytes: &[u8]) {
 /// Any bytes are a runbook whose phases cover every step of a member's way, in the order in which they
 /// are due, or problems that say what is wrong.
 pub fn runbook(bytes: &[u8]) {
+    message(bytes);
     if let Some(offset) = str::from_utf8(bytes).ok().and_then(|text| text.parse::<Offset>().ok()) {
         assert_eq!(offset.to_string().parse(), Ok(offset), "it reads the same");
     }
@@ -112,6 +113,27 @@ pub fn runbook(bytes: &[u8]) {
         assert!(undo.is_none_or(exists), "step {place} names a rollback that exists");
     }
     assert!(!runbooks::columns::template_columns(&reading.runbook).is_empty());
+}
+
+/// Any bytes are a message of a runbook or a rejection that says why, and what is read is written so
+/// that it reads the same.
+fn message(bytes: &[u8]) {
+    if let Some(id) = str::from_utf8(bytes).ok().and_then(|text| text.parse::<JobId>().ok()) {
+        assert_eq!(id.to_string().as_bytes(), bytes, "equal ids have equal texts");
+    }
+    if let Err(rejection) = runbooks::outcome::read(bytes) {
+        assert!(!rejection.to_string().is_empty(), "a rejection says why");
+    }
+    for message_type in event::MESSAGE_TYPES.map(Some).into_iter().chain([None]) {
+        match event::read(message_type, bytes) {
+            Ok(event) => {
+                let written = event.to_body();
+                let again = event::read(Some(event.message_type()), written.as_bytes());
+                assert_eq!(again, Ok(event), "it reads the same");
+            }
+            Err(rejection) => assert!(!rejection.to_string().is_empty(), "a rejection says why"),
+        }
+    }
 }
 
 /// Data is inert: whatever stands in a variable comes out as it went in, and is never rendered again.

@@ -6,9 +6,14 @@ mod compile;
 mod document;
 mod hostile;
 mod life;
+mod members_csv;
+mod members_csv_refused;
+mod messages;
 mod pages;
 mod refused;
 mod refused_parts;
+mod rows;
+mod rows_skipped;
 mod schema;
 mod warnings;
 
