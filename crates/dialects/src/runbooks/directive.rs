@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use stepwell_core::id::BatchId;
 
 use super::job_id::JobId;
 use super::message::{self, StepExecutionId, WORKER_ID};
@@ -16,7 +17,7 @@ pub struct WorkerJobMessage<'a> {
     /// what is to be done, and which try of it this is
     pub job_id: JobId,
     /// the batch it belongs to
-    pub batch_id: i64,
+    pub batch_id: BatchId,
     /// who shall do it
     pub worker_id: &'a str,
     /// what it is called in the worker's words
@@ -31,7 +32,7 @@ pub struct WorkerJobMessage<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct CorrelationData<'a> {
-    /// the step; of a rollback or a removal, the step of their own run
+    /// the step; of a rollback, the step that failed: see [`super::job_id::Job::execution`]
     pub step_execution_id: StepExecutionId,
     /// whether it is done once for the batch, and not for a member
     pub is_init_step: bool,

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use stepwell_core::id::{BatchId, MemberId, PhaseId};
 
 use super::message::{self, MESSAGE_TYPE, Rejection, StepExecutionId, recase};
 use crate::fields::{Field, Fields};
@@ -38,7 +39,7 @@ pub enum Event {
 #[serde(rename_all = "PascalCase")]
 pub struct BatchInit {
     /// the batch
-    pub batch_id: i64,
+    pub batch_id: BatchId,
     /// its runbook
     pub runbook_name: String,
     /// the version that the sender knows
@@ -50,7 +51,7 @@ pub struct BatchInit {
 #[serde(rename_all = "PascalCase")]
 pub struct PhaseDue {
     /// the batch
-    pub batch_id: i64,
+    pub batch_id: BatchId,
     /// its runbook
     pub runbook_name: String,
     /// the version that the sender knows
@@ -58,7 +59,7 @@ pub struct PhaseDue {
     /// the phase, as in the runbook
     pub phase_name: String,
     /// the phase of this batch
-    pub phase_execution_id: i64,
+    pub phase_execution_id: PhaseId,
 }
 
 /// A member that joined or left.
@@ -66,11 +67,11 @@ pub struct PhaseDue {
 #[serde(rename_all = "PascalCase")]
 pub struct MemberChange {
     /// the batch
-    pub batch_id: i64,
+    pub batch_id: BatchId,
     /// who it is, in the words of the data source
     pub member_key: String,
     /// the member of this batch
-    pub batch_member_id: i64,
+    pub batch_member_id: MemberId,
 }
 
 /// A step that may have waited long enough.
@@ -169,7 +170,7 @@ fn reader_of(message_type: &str) -> Option<Reader> {
 }
 
 fn batch_init(fields: &mut Fields<'_, Value>) -> Option<BatchInit> {
-    let batch_id = id(fields, "BatchId");
+    let batch_id = id(fields, "BatchId").map(BatchId);
     let (runbook_name, runbook_version) = (text(fields, "RunbookName"), version(fields));
     Some(BatchInit {
         batch_id: batch_id?,
@@ -181,7 +182,7 @@ fn batch_init(fields: &mut Fields<'_, Value>) -> Option<BatchInit> {
 fn phase_due(fields: &mut Fields<'_, Value>) -> Option<PhaseDue> {
     let batch = batch_init(fields);
     let phase_name = text(fields, "PhaseName");
-    let phase_execution_id = id(fields, "PhaseExecutionId");
+    let phase_execution_id = id(fields, "PhaseExecutionId").map(PhaseId);
     let BatchInit { batch_id, runbook_name, runbook_version } = batch?;
     Some(PhaseDue {
         batch_id,
@@ -193,9 +194,9 @@ fn phase_due(fields: &mut Fields<'_, Value>) -> Option<PhaseDue> {
 }
 
 fn member_change(fields: &mut Fields<'_, Value>) -> Option<MemberChange> {
-    let batch_id = id(fields, "BatchId");
+    let batch_id = id(fields, "BatchId").map(BatchId);
     let member_key = text(fields, "MemberKey");
-    let batch_member_id = id(fields, "BatchMemberId");
+    let batch_member_id = id(fields, "BatchMemberId").map(MemberId);
     Some(MemberChange {
         batch_id: batch_id?,
         member_key: member_key?,

@@ -15,6 +15,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
+use stepwell_core::id::MemberId;
 
 use super::message::StepExecutionId;
 use crate::problem::quoted;
@@ -43,16 +44,14 @@ pub enum Job {
     Rollback {
         /// the step that failed
         step: StepExecutionId,
-        /// which step of its rollback, counted from 1; another rollback of the same step goes on
-        /// counting, because its jobs are new ones
+        /// which step of the rollback, counted from 1
         number: u32,
     },
     /// a step for a member that left
     Removal {
         /// the member
-        member: i64,
-        /// which step of `on_member_removed`, counted from 1; when the member leaves once more, it
-        /// goes on counting
+        member: MemberId,
+        /// which step of `on_member_removed`, counted from 1
         number: u32,
     },
 }
@@ -64,13 +63,14 @@ impl Job {
         JobId { job: self, attempt, poll }
     }
 
-    /// The execution that the id itself names. The jobs of rollbacks and removals name what they are
-    /// for; the execution of their own is in the correlation data.
+    /// The execution that the id itself names: of a rollback, the step that failed, because a rollback
+    /// has no number but that of the run it undoes. A removal has one, which only the correlation data
+    /// tell.
     #[must_use]
     pub fn execution(self) -> Option<StepExecutionId> {
         match self {
-            Self::Step(id) | Self::Init(id) => Some(id),
-            Self::Rollback { .. } | Self::Removal { .. } => None,
+            Self::Step(id) | Self::Init(id) | Self::Rollback { step: id, .. } => Some(id),
+            Self::Removal { .. } => None,
         }
     }
 }
@@ -130,7 +130,7 @@ fn parse(text: &str) -> Option<JobId> {
         "step" => Job::Step(parts.execution()?),
         "init" => Job::Init(parts.execution()?),
         "rollback" => Job::Rollback { step: parts.execution()?, number: parts.count()? },
-        "removal" => Job::Removal { member: parts.number()?, number: parts.count()? },
+        "removal" => Job::Removal { member: MemberId(parts.number()?), number: parts.count()? },
         _ => return None,
     };
     let first = parts.after("attempt");

@@ -29,7 +29,7 @@ pub struct WorkerResult {
     /// which directive it answers; whether that one is still current is for whoever knows the step:
     /// see [`crate::runbooks::job_id::fence_of`]
     pub job_id: JobId,
-    /// the step, by which its run is found
+    /// the step, by which its run is found; of a rollback, the step that failed
     pub execution: StepExecutionId,
     /// whether the step is done once for the batch, and not for a member
     pub is_init_step: bool,

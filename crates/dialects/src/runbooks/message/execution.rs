@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use stepwell_core::id::StepIndex;
+use stepwell_core::id::{RunNumber, StepIndex};
 
 /// How many positions a run has room for.
 const POSITIONS: i64 = 1 << 16;
@@ -18,10 +18,10 @@ pub struct StepExecutionId(i64);
 
 impl StepExecutionId {
     /// The largest number that a run may have: room for 137 billion of them.
-    pub const NUMBER_MAX: i64 = (1 << 37) - 1;
+    pub const NUMBER_MAX: RunNumber = RunNumber((1 << 37) - 1);
 
     /// The largest that there is.
-    pub const MAX: Self = Self(Self::NUMBER_MAX * POSITIONS + (POSITIONS - 1));
+    pub const MAX: Self = Self(Self::NUMBER_MAX.0 * POSITIONS + (POSITIONS - 1));
 
     /// The id of a step of the run with this number.
     ///
@@ -29,16 +29,16 @@ impl StepExecutionId {
     ///
     /// If the number is negative or above [`StepExecutionId::NUMBER_MAX`]: a store counts runs from 1.
     #[must_use]
-    pub fn of(number: i64, step: StepIndex) -> Self {
-        assert!((0..=Self::NUMBER_MAX).contains(&number), "no run has the number {number}");
-        Self(number * POSITIONS + i64::from(step.0))
+    pub fn of(number: RunNumber, step: StepIndex) -> Self {
+        assert!((0..=Self::NUMBER_MAX.0).contains(&number.0), "no run has the number {number}");
+        Self(number.0 * POSITIONS + i64::from(step.0))
     }
 
     /// The number of the run, and the step in it.
     #[must_use]
-    pub fn parts(self) -> (i64, StepIndex) {
+    pub fn parts(self) -> (RunNumber, StepIndex) {
         let position = u16::try_from(self.0 % POSITIONS).expect("a remainder of 65,536 fits");
-        (self.0 / POSITIONS, StepIndex(position))
+        (RunNumber(self.0 / POSITIONS), StepIndex(position))
     }
 
     /// The id as it travels.

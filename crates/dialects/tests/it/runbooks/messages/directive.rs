@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use serde_json::{Map, Value, json};
-use stepwell_core::id::StepIndex;
+use stepwell_core::id::{BatchId, MemberId, RunNumber, StepIndex};
 use stepwell_dialects::runbooks::directive::{CorrelationData, WorkerJobMessage};
 use stepwell_dialects::runbooks::job_id::Job;
 use stepwell_dialects::runbooks::message::{CONTENT_TYPE, topic};
@@ -13,7 +13,7 @@ use super::execution;
 fn message(job_id: JobId, parameters: &Map<String, Value>) -> WorkerJobMessage<'_> {
     WorkerJobMessage {
         job_id,
-        batch_id: 42,
+        batch_id: BatchId(42),
         worker_id: "worker-01",
         function_name: "New-EntraUser",
         parameters,
@@ -62,13 +62,14 @@ fn a_job_without_parameters_says_so_with_an_empty_object() {
 }
 
 #[test]
-fn a_job_of_a_rollback_correlates_to_a_step_of_its_own() {
-    // the id names the step that failed, the correlation data the step that undoes it.
-    let (parameters, own) = (Map::new(), StepExecutionId::of(9, StepIndex(0)));
-    let mut message =
-        message(Job::Rollback { step: execution(), number: 1 }.directive(1, 0), &parameters);
-    message.correlation_data.step_execution_id = own;
-    let body: Value = serde_json::from_str(&message.to_body()).unwrap();
-    assert_eq!(body["JobId"], "rollback-123-1");
-    assert_eq!(body["CorrelationData"]["StepExecutionId"], own.get());
+fn a_job_of_a_rollback_correlates_to_the_step_that_failed() {
+    // a rollback has no number of its own; its job tells which of its steps it is.
+    let rollback = Job::Rollback { step: execution(), number: 2 };
+    let parameters = Map::new();
+    let message = message(rollback.directive(1, 0), &parameters);
+    assert_eq!(rollback.execution(), Some(message.correlation_data.step_execution_id));
+    assert_eq!(message.job_id.to_string(), "rollback-123-2");
+    let own = StepExecutionId::of(RunNumber(9), StepIndex(0));
+    assert_eq!(Job::Step(own).execution(), Some(own));
+    assert_eq!(Job::Removal { member: MemberId(505), number: 1 }.execution(), None);
 }

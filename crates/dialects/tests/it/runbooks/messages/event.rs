@@ -1,6 +1,7 @@
 //! The events that tell that something may be due.
 
 use serde_json::{Value, json};
+use stepwell_core::id::{BatchId, MemberId, PhaseId};
 use stepwell_dialects::runbooks::event::{
     BatchInit, MESSAGE_TYPES, MemberChange, PhaseDue, StepCheck, read,
 };
@@ -11,8 +12,9 @@ use super::{camel, recased};
 
 const RUNBOOK: &str = "contoso-mailbox-migration";
 
-fn member(key: &str, batch_member_id: i64) -> MemberChange {
-    MemberChange { batch_id: 42, member_key: key.to_owned(), batch_member_id }
+fn member(key: &str, id: i64) -> MemberChange {
+    let (batch_id, batch_member_id) = (BatchId(42), MemberId(id));
+    MemberChange { batch_id, member_key: key.to_owned(), batch_member_id }
 }
 
 fn step() -> StepCheck {
@@ -22,13 +24,13 @@ fn step() -> StepCheck {
 
 /// Every event with its body as the contract shows it.
 fn samples() -> [(Event, &'static str); 6] {
-    let (batch_id, runbook_name) = (42, RUNBOOK.to_owned());
+    let (batch_id, runbook_name) = (BatchId(42), RUNBOOK.to_owned());
     let phase_due = PhaseDue {
         batch_id,
         runbook_name: RUNBOOK.to_owned(),
         runbook_version: 3,
         phase_name: "pre-notification".to_owned(),
-        phase_execution_id: 108,
+        phase_execution_id: PhaseId(108),
     };
     [
         (

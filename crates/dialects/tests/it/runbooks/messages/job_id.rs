@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use stepwell_core::id::StepIndex;
+use stepwell_core::id::{MemberId, RunNumber, StepIndex};
 use stepwell_dialects::runbooks::job_id::{Job, fence_of};
 use stepwell_dialects::runbooks::{JobId, StepExecutionId};
 
@@ -35,7 +35,7 @@ fn a_job_is_called_as_the_contract_says() {
 fn the_jobs_of_rollbacks_and_removals_name_what_they_are_for() {
     // rollback-{stepId}-{n} and removal-{memberId}-{n}, unique for each try of each.
     let rollback = Job::Rollback { step: execution(), number: 1 };
-    let removal = Job::Removal { member: 505, number: 2 };
+    let removal = Job::Removal { member: MemberId(505), number: 2 };
     check(rollback, (1, 0), "rollback-123-1");
     check(rollback, (2, 0), "rollback-123-1-retry-1");
     check(rollback, (1, 3), "rollback-123-1-poll-3");
@@ -46,10 +46,11 @@ fn the_jobs_of_rollbacks_and_removals_name_what_they_are_for() {
 #[test]
 fn every_directive_has_an_id_of_its_own() {
     // duplicate detection must never swallow another attempt, poll or step.
-    let other = StepExecutionId::of(7, StepIndex(1));
+    let other = StepExecutionId::of(RunNumber(7), StepIndex(1));
     let jobs = [execution(), other].into_iter().flat_map(|step| {
         let rollbacks = (1..=12).map(move |number| Job::Rollback { step, number });
-        let removals = (1..=12).map(move |number| Job::Removal { member: step.get(), number });
+        let removals =
+            (1..=12).map(move |number| Job::Removal { member: MemberId(step.get()), number });
         [Job::Step(step), Job::Init(step)].into_iter().chain(rollbacks).chain(removals)
     });
     let ids: Vec<String> = jobs
@@ -105,9 +106,9 @@ fn what_is_not_written_as_we_write_it_is_no_id() {
 #[test]
 fn an_execution_is_the_run_and_the_position_in_one_number() {
     // what a worker sends back leads to the step, and to no other.
-    let id = StepExecutionId::of(1_000_001, StepIndex(65_535));
+    let id = StepExecutionId::of(RunNumber(1_000_001), StepIndex(65_535));
     assert_eq!(id.get(), 1_000_001 * 65_536 + 65_535);
-    assert_eq!(id.parts(), (1_000_001, StepIndex(65_535)));
+    assert_eq!(id.parts(), (RunNumber(1_000_001), StepIndex(65_535)));
     // Workers that keep numbers as floating-point ones must be able to send back every id.
     assert_eq!(StepExecutionId::MAX.get(), (1 << 53) - 1);
     let largest = StepExecutionId::of(StepExecutionId::NUMBER_MAX, StepIndex(u16::MAX));
@@ -118,8 +119,9 @@ fn an_execution_is_the_run_and_the_position_in_one_number() {
 }
 
 fn any_execution() -> impl Strategy<Value = StepExecutionId> {
-    let number = prop_oneof![0..1_000_i64, 0..=StepExecutionId::NUMBER_MAX];
-    (number, any::<u16>()).prop_map(|(number, step)| StepExecutionId::of(number, StepIndex(step)))
+    let number = prop_oneof![0..1_000_i64, 0..=StepExecutionId::NUMBER_MAX.0];
+    (number, any::<u16>())
+        .prop_map(|(number, step)| StepExecutionId::of(RunNumber(number), StepIndex(step)))
 }
 
 fn any_job_id() -> impl Strategy<Value = JobId> {
@@ -127,7 +129,8 @@ fn any_job_id() -> impl Strategy<Value = JobId> {
         any_execution().prop_map(Job::Step),
         any_execution().prop_map(Job::Init),
         (any_execution(), 1..=u32::MAX).prop_map(|(step, number)| Job::Rollback { step, number }),
-        (0..=i64::MAX, 1..=u32::MAX).prop_map(|(member, number)| Job::Removal { member, number }),
+        (0..=i64::MAX, 1..=u32::MAX)
+            .prop_map(|(member, number)| Job::Removal { member: MemberId(member), number }),
     ];
     (job, 1..=u32::MAX, prop_oneof![Just(0), any::<u32>()])
         .prop_map(|(job, attempt, poll)| job.directive(attempt, poll))

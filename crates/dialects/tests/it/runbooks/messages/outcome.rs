@@ -1,9 +1,9 @@
 //! What a worker says of a job.
 
 use serde_json::{Value, json};
+use stepwell_core::id::MemberId;
 use stepwell_core::step::{Outcome, StepError};
 use stepwell_core::template;
-use stepwell_dialects::runbooks::StepExecutionId;
 use stepwell_dialects::runbooks::job_id::{Job, fence_of};
 use stepwell_dialects::runbooks::outcome::{Remarks, WorkerResult, read};
 
@@ -155,12 +155,12 @@ fn a_result_of_an_init_step_is_known_by_its_job() {
 
 #[test]
 fn the_result_of_a_rollback_or_a_removal_leads_to_their_own_step() {
-    // the id in the name is that of the failed step, or of the member.
-    for job_id in ["rollback-7-1", "removal-505-2-retry-1"] {
-        let read = reading(&with(result(), "/JobId", json!(job_id)));
-        assert_eq!(read.execution, StepExecutionId::try_from(123).unwrap());
-        assert_eq!(read.job_id.to_string(), job_id);
-    }
+    // of a rollback by the failed step and the place; of a removal by its own execution.
+    let rollback = reading(&with(result(), "/JobId", json!("rollback-123-2")));
+    assert_eq!(rollback.job_id.job, Job::Rollback { step: rollback.execution, number: 2 });
+    let removal = reading(&with(result(), "/JobId", json!("removal-505-2-retry-1")));
+    assert_eq!(removal.job_id.job, Job::Removal { member: MemberId(505), number: 2 });
+    assert_eq!(removal.execution, execution());
 }
 
 #[test]

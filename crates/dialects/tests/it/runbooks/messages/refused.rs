@@ -202,6 +202,13 @@ fn a_result_that_names_two_steps_settles_neither() {
             r#"MessageInvalid: JobId: "step-123-attempt-1" is not the job that CorrelationData is about; send back JobId and CorrelationData of one job, both unchanged"#
         ]],
     );
+    let rollback = with(result(), "/JobId", json!("rollback-124-1"));
+    refused_result(
+        &rollback,
+        expect![[
+            r#"MessageInvalid: JobId: "rollback-124-1" is not the job that CorrelationData is about; send back JobId and CorrelationData of one job, both unchanged"#
+        ]],
+    );
     refused_result(
         &with(result(), "/CorrelationData/IsInitStep", json!(true)),
         expect![[
