@@ -8,17 +8,22 @@ use stepwell_dialects::runbooks::{event, outcome};
 
 use super::{result, with};
 
+/// What a person reads in a dead letter, with each part on a line of its own.
+fn told(rejection: &Rejection) -> String {
+    format!("{}: {rejection}", rejection.reason()).replace("; ", ";\n")
+}
+
 #[track_caller]
 fn refused_event(message_type: Option<&str>, body: &Value, expected: Expect) -> Rejection {
     let rejection = event::read(message_type, body.to_string().as_bytes()).unwrap_err();
-    expected.assert_eq(&format!("{}: {rejection}", rejection.reason()));
+    expected.assert_eq(&told(&rejection));
     rejection
 }
 
 #[track_caller]
 fn refused_result(body: &Value, expected: Expect) -> Rejection {
     let rejection = outcome::read(body.to_string().as_bytes()).unwrap_err();
-    expected.assert_eq(&format!("{}: {rejection}", rejection.reason()));
+    expected.assert_eq(&told(&rejection));
     rejection
 }
 
@@ -29,46 +34,46 @@ fn an_event_of_an_unknown_type_becomes_a_dead_letter_that_says_what_to_do() {
     let rejection = refused_event(
         Some("batch-int"),
         &body,
-        expect![[
-            r#"UnknownMessageType: there is no message type "batch-int"; did you mean "batch-init"?"#
-        ]],
+        expect![[r#"
+            UnknownMessageType: there is no message type "batch-int";
+            did you mean "batch-init"?"#]],
     );
     assert!(rejection.is_dead_letter());
     assert_eq!(rejection.error().code, "unknown_message_type");
     refused_event(
         Some("batch-finished"),
         &body,
-        expect![[
-            r#"UnknownMessageType: there is no message type "batch-finished"; use one of batch-init, phase-due, member-added, member-removed, poll-check, retry-check"#
-        ]],
+        expect![[r#"
+            UnknownMessageType: there is no message type "batch-finished";
+            use one of batch-init, phase-due, member-added, member-removed, poll-check, retry-check"#]],
     );
     refused_event(
         Some("BATCH-INIT"),
         &body,
-        expect![[
-            r#"UnknownMessageType: there is no message type "BATCH-INIT"; did you mean "batch-init"?"#
-        ]],
+        expect![[r#"
+            UnknownMessageType: there is no message type "BATCH-INIT";
+            did you mean "batch-init"?"#]],
     );
     refused_event(
         None,
         &body,
-        expect![
-            "UnknownMessageType: the message has no type; set the property MessageType to one of batch-init, phase-due, member-added, member-removed, poll-check, retry-check"
-        ],
+        expect![[r#"
+            UnknownMessageType: the message has no type;
+            set the property MessageType to one of batch-init, phase-due, member-added, member-removed, poll-check, retry-check"#]],
     );
     refused_event(
         None,
         &json!({"messageType": 7}),
-        expect![
-            "UnknownMessageType: the message has no type; set the property MessageType to one of batch-init, phase-due, member-added, member-removed, poll-check, retry-check"
-        ],
+        expect![[r#"
+            UnknownMessageType: the message has no type;
+            set the property MessageType to one of batch-init, phase-due, member-added, member-removed, poll-check, retry-check"#]],
     );
     refused_event(
         Some(&"x".repeat(100_000)),
         &body,
-        expect![[
-            r#"UnknownMessageType: there is no message type "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"; use one of batch-init, phase-due, member-added, member-removed, poll-check, retry-check"#
-        ]],
+        expect![[r#"
+            UnknownMessageType: there is no message type "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…";
+            use one of batch-init, phase-due, member-added, member-removed, poll-check, retry-check"#]],
     );
 }
 
@@ -78,27 +83,33 @@ fn every_field_that_an_event_lacks_is_told_at_once() {
     let refused = |message_type, expected| refused_event(Some(message_type), &json!({}), expected);
     refused(
         "batch-init",
-        expect![
-            "MessageInvalid: BatchId: this field is required; RunbookName: this field is required; RunbookVersion: this field is required"
-        ],
+        expect![[r#"
+            MessageInvalid: BatchId: this field is required;
+            RunbookName: this field is required;
+            RunbookVersion: this field is required"#]],
     );
     refused(
         "phase-due",
-        expect![
-            "MessageInvalid: BatchId: this field is required; RunbookName: this field is required; RunbookVersion: this field is required; PhaseName: this field is required; PhaseExecutionId: this field is required"
-        ],
+        expect![[r#"
+            MessageInvalid: BatchId: this field is required;
+            RunbookName: this field is required;
+            RunbookVersion: this field is required;
+            PhaseName: this field is required;
+            PhaseExecutionId: this field is required"#]],
     );
     refused(
         "member-added",
-        expect![
-            "MessageInvalid: BatchId: this field is required; MemberKey: this field is required; BatchMemberId: this field is required"
-        ],
+        expect![[r#"
+            MessageInvalid: BatchId: this field is required;
+            MemberKey: this field is required;
+            BatchMemberId: this field is required"#]],
     );
     refused(
         "member-removed",
-        expect![
-            "MessageInvalid: BatchId: this field is required; MemberKey: this field is required; BatchMemberId: this field is required"
-        ],
+        expect![[r#"
+            MessageInvalid: BatchId: this field is required;
+            MemberKey: this field is required;
+            BatchMemberId: this field is required"#]],
     );
     refused("poll-check", expect!["MessageInvalid: StepExecutionId: this field is required"]);
     let rejection =
@@ -115,25 +126,31 @@ fn every_field_of_an_event_that_is_wrong_is_told_at_once() {
     refused_event(
         Some("phase-due"),
         &body,
-        expect![
-            "MessageInvalid: BatchId: this must be a whole number, not text; RunbookName: this text must not be empty; RunbookVersion: 0 is out of range; use 1 to 4294967295; PhaseName: this field is required; PhaseExecutionId: this must be a whole number, not a decimal number"
-        ],
+        expect![[r#"
+            MessageInvalid: BatchId: this must be a whole number, not text;
+            RunbookName: this text must not be empty;
+            RunbookVersion: 0 is out of range;
+            use 1 to 4294967295;
+            PhaseName: this field is required;
+            PhaseExecutionId: this must be a whole number, not a decimal number"#]],
     );
     let body = json!({"StepExecutionId": -1, "IsInitStep": "no"});
     refused_event(
         Some("poll-check"),
         &body,
-        expect![
-            "MessageInvalid: StepExecutionId: -1 is out of range; use 0 to 9007199254740991; IsInitStep: this must be true or false, not text"
-        ],
+        expect![[r#"
+            MessageInvalid: StepExecutionId: -1 is out of range;
+            use 0 to 9007199254740991;
+            IsInitStep: this must be true or false, not text"#]],
     );
     let body = json!({"StepExecutionId": 1, "stepExecutionId": 2});
     refused_event(
         Some("poll-check"),
         &body,
-        expect![[
-            r#"MessageInvalid: StepExecutionId: this field is there more than once: "StepExecutionId", "stepExecutionId"; send StepExecutionId once; capitals make no difference"#
-        ]],
+        expect![[r#"
+            MessageInvalid: StepExecutionId: this field is there more than once: "StepExecutionId", "stepExecutionId";
+            send StepExecutionId once;
+            capitals make no difference"#]],
     );
 }
 
@@ -142,18 +159,22 @@ fn every_field_that_a_result_lacks_is_told_at_once() {
     // A-203
     refused_result(
         &json!({}),
-        expect![
-            "MessageInvalid: JobId: this field is required; Status: this field is required; CorrelationData: this field is required"
-        ],
+        expect![[r#"
+            MessageInvalid: JobId: this field is required;
+            Status: this field is required;
+            CorrelationData: this field is required"#]],
     );
     let body = json!({
         "jobId": 7, "status": "", "result": {}, "error": [], "correlationData": {"isInitStep": 1},
     });
     refused_result(
         &body,
-        expect![
-            "MessageInvalid: JobId: this must be text, not a number; Status: this text must not be empty; Error: this must be an object, not a list; CorrelationData.StepExecutionId: this field is required; CorrelationData.IsInitStep: this must be true or false, not a number"
-        ],
+        expect![[r#"
+            MessageInvalid: JobId: this must be text, not a number;
+            Status: this text must not be empty;
+            Error: this must be an object, not a list;
+            CorrelationData.StepExecutionId: this field is required;
+            CorrelationData.IsInitStep: this must be true or false, not a number"#]],
     );
     let failure = with(result(), "/Status", json!("Failure"));
     refused_result(
@@ -162,16 +183,18 @@ fn every_field_that_a_result_lacks_is_told_at_once() {
     );
     refused_result(
         &with(result(), "/jobid", json!("step-123-retry-1")),
-        expect![[
-            r#"MessageInvalid: JobId: this field is there more than once: "JobId", "jobid"; send JobId once; capitals make no difference"#
-        ]],
+        expect![[r#"
+            MessageInvalid: JobId: this field is there more than once: "JobId", "jobid";
+            send JobId once;
+            capitals make no difference"#]],
     );
     let large = json!({"data": "x".repeat(256 * 1024)});
     refused_result(
         &with(result(), "/Result", large),
-        expect![
-            "MessageInvalid: Result: the result has 262155 bytes; 256 KiB are allowed; keep large data elsewhere and return a reference"
-        ],
+        expect![[r#"
+            MessageInvalid: Result: the result has 262155 bytes;
+            256 KiB are allowed;
+            keep large data elsewhere and return a reference"#]],
     );
 }
 
@@ -180,16 +203,16 @@ fn a_result_of_a_job_that_was_never_sent_is_noted_and_no_more() {
     // X-033: it is not an error, whatever else it lacks.
     let rejection = refused_result(
         &json!({"JobId": "job-0815"}),
-        expect![[
-            r#"UnknownJobId: "job-0815" is no JobId of ours; send back the one of the job unchanged"#
-        ]],
+        expect![[r#"
+            UnknownJobId: "job-0815" is no JobId of ours;
+            send back the one of the job unchanged"#]],
     );
     assert!(!rejection.is_dead_letter());
     refused_result(
         &with(result(), "/JobId", json!("step-0123-attempt-1")),
-        expect![[
-            r#"UnknownJobId: "step-0123-attempt-1" is no JobId of ours; send back the one of the job unchanged"#
-        ]],
+        expect![[r#"
+            UnknownJobId: "step-0123-attempt-1" is no JobId of ours;
+            send back the one of the job unchanged"#]],
     );
 }
 
@@ -198,22 +221,22 @@ fn a_result_that_names_two_steps_settles_neither() {
     // A-084: one of the two was mixed up, and nobody knows which.
     refused_result(
         &with(result(), "/CorrelationData/StepExecutionId", json!(124)),
-        expect![[
-            r#"MessageInvalid: JobId: "step-123-attempt-1" is not the job that CorrelationData is about; send back JobId and CorrelationData of one job, both unchanged"#
-        ]],
+        expect![[r#"
+            MessageInvalid: JobId: "step-123-attempt-1" is not the job that CorrelationData is about;
+            send back JobId and CorrelationData of one job, both unchanged"#]],
     );
     let rollback = with(result(), "/JobId", json!("rollback-124-1"));
     refused_result(
         &rollback,
-        expect![[
-            r#"MessageInvalid: JobId: "rollback-124-1" is not the job that CorrelationData is about; send back JobId and CorrelationData of one job, both unchanged"#
-        ]],
+        expect![[r#"
+            MessageInvalid: JobId: "rollback-124-1" is not the job that CorrelationData is about;
+            send back JobId and CorrelationData of one job, both unchanged"#]],
     );
     refused_result(
         &with(result(), "/CorrelationData/IsInitStep", json!(true)),
-        expect![[
-            r#"MessageInvalid: JobId: "step-123-attempt-1" is not the job that CorrelationData is about; send back JobId and CorrelationData of one job, both unchanged"#
-        ]],
+        expect![[r#"
+            MessageInvalid: JobId: "step-123-attempt-1" is not the job that CorrelationData is about;
+            send back JobId and CorrelationData of one job, both unchanged"#]],
     );
 }
 
