@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::definition::CancelMode;
+use crate::definition::{CancelMode, Workflow};
 use crate::id::{LeaseId, StepIndex};
 use crate::step::{Outcome, StepError};
 
@@ -14,13 +14,30 @@ use crate::step::{Outcome, StepError};
 pub enum Command {
     /// begin
     Start {
-        /// what an earlier run has finished
+        /// what an earlier run has finished, and which doors stand open or are passed by
         carried: Vec<Carried>,
     },
     /// a phase is due, an operator advances, a person approves
     OpenGate {
         /// which
         gate: String,
+    },
+    /// what the run was given has changed at its source. What was dispatched keeps what it was sent
+    /// with; whatever begins later sees the new values
+    Refresh {
+        /// all of the input; `None`: as it was
+        input: Option<Map<String, Value>>,
+        /// all of the special variables; `None`: as they were
+        special: Option<Map<String, Value>>,
+    },
+    /// follow a longer workflow from here on: the steps so far, and others behind them
+    Adopt {
+        /// which
+        workflow: Adopted,
+        /// gates whose steps are passed over because newer ones replace them
+        superseded: Vec<String>,
+        /// gates among the new ones whose steps are passed over
+        skipped: Vec<String>,
     },
     /// a worker took the attempt
     Ack {
@@ -93,7 +110,7 @@ pub enum Command {
     },
 }
 
-/// What an earlier run has finished, and a new one takes over.
+/// What a new run takes over: from an earlier one, or from the batch that it joins late.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Carried {
@@ -113,6 +130,54 @@ pub enum Carried {
         /// what came of each item; `None` where it must be done again
         results: Vec<Option<Arc<Value>>>,
     },
+    /// variables that the results of an earlier run have set
+    Outputs {
+        /// by name
+        outputs: Map<String, Value>,
+    },
+    /// a gate that is open from the start
+    Open {
+        /// which
+        gate: String,
+    },
+    /// a gate whose steps are passed over
+    Skip {
+        /// which
+        gate: String,
+    },
+}
+
+/// A workflow that a run goes over to. Its first steps are those the run has.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Adopted {
+    /// together with `version`, which workflow
+    pub name: String,
+    /// higher than the one the run follows
+    pub version: u32,
+    /// the graph; not written, because the name and the version say which it is
+    #[serde(skip)]
+    pub definition: Option<Arc<Workflow>>,
+}
+
+impl PartialEq for Adopted {
+    /// A version never changes, so the graph has nothing to add.
+    fn eq(&self, other: &Self) -> bool {
+        (&self.name, self.version) == (&other.name, other.version)
+    }
+}
+
+impl Adopted {
+    /// This workflow.
+    #[must_use]
+    pub fn of(definition: Arc<Workflow>) -> Self {
+        let (name, version) = (definition.name.clone(), definition.version);
+        Self { name, version, definition: Some(definition) }
+    }
+
+    /// The workflow that is known by name only.
+    pub fn named(name: impl Into<String>, version: u32) -> Self {
+        Self { name: name.into(), version, definition: None }
+    }
 }
 
 /// Names a step, by place or by id.

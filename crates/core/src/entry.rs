@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::command::Act;
+use crate::command::{Act, Adopted};
 use crate::definition::CancelMode;
 use crate::id::{LeaseId, RunId, StepIndex};
 use crate::step::{SkipReason, StepError};
@@ -21,6 +21,17 @@ use crate::time::Timestamp;
 pub enum Entry {
     /// the run may go
     RunStarted,
+    /// an earlier run had set these variables
+    OutputsCarried { outputs: Arc<Map<String, Value>> },
+    /// what it was given has changed
+    InputRefreshed {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Arc<Map<String, Value>>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        special: Option<Arc<Map<String, Value>>>,
+    },
+    /// it follows a longer workflow from here on, which begins with the steps so far
+    WorkflowAdopted { workflow: Adopted },
     /// an earlier run had finished this step
     StepCarried { step: StepIndex, result: Arc<Value> },
     /// it could be dispatched, but the run is paused
@@ -151,6 +162,9 @@ impl Entry {
             | Self::CompensationStarted { step, .. }
             | Self::StepOperated { step, .. } => Some(*step),
             Self::RunStarted
+            | Self::OutputsCarried { .. }
+            | Self::InputRefreshed { .. }
+            | Self::WorkflowAdopted { .. }
             | Self::GateOpened { .. }
             | Self::RunPaused { .. }
             | Self::RunResumed { .. }
@@ -168,6 +182,9 @@ impl Entry {
     pub fn word(&self) -> &'static str {
         match self {
             Self::RunStarted => "run_started",
+            Self::OutputsCarried { .. } => "outputs_carried",
+            Self::InputRefreshed { .. } => "input_refreshed",
+            Self::WorkflowAdopted { .. } => "workflow_adopted",
             Self::StepCarried { .. } => "step_carried",
             Self::StepReadied { .. } => "step_readied",
             Self::StepExpanded { .. } => "step_expanded",

@@ -5,6 +5,9 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
+use crate::command::Adopted;
 use crate::entry::{Entry, OperationKind, Record};
 use crate::expansion::{Expansion, Place};
 use crate::id::{LeaseId, StepIndex};
@@ -40,6 +43,13 @@ pub fn evolve(run: &mut Run, entry: &Entry, at: Timestamp) {
 fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
     match entry {
         Entry::RunStarted => run.status = RunStatus::Ready,
+        Entry::OutputsCarried { outputs } => add_outputs(run, outputs),
+        Entry::InputRefreshed { input, special } => {
+            let header = Arc::make_mut(&mut run.header);
+            refresh(&mut header.input, input);
+            refresh(&mut header.special, special);
+        }
+        Entry::WorkflowAdopted { workflow } => adopt(run, workflow),
         Entry::GateOpened { gate } => {
             run.gates_open.insert(gate.clone());
         }
@@ -55,16 +65,7 @@ fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
             run.retry_at = Some(*retry_at);
             run.error = Some(Arc::new(error.clone()));
         }
-        Entry::RunRetried { attempt } => {
-            run.status = RunStatus::Running;
-            run.attempt = *attempt;
-            run.retry_at = None;
-            for position in 0..run.steps.len() {
-                if run.steps[position].is_held() {
-                    run.steps[position].tries = 0;
-                }
-            }
-        }
+        Entry::RunRetried { attempt } => try_again(run, *attempt),
         Entry::RunSucceeded => end_run(run, RunStatus::Succeeded, None, at),
         Entry::RunFailed { error, .. } => end_run(run, RunStatus::Failed, Some(error), at),
         Entry::RunCancelled => end_run(run, RunStatus::Cancelled, None, at),
@@ -161,6 +162,9 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
             ..
         } => {}
         Entry::RunStarted
+        | Entry::OutputsCarried { .. }
+        | Entry::InputRefreshed { .. }
+        | Entry::WorkflowAdopted { .. }
         | Entry::GateOpened { .. }
         | Entry::RunPaused { .. }
         | Entry::RunResumed { .. }
@@ -178,7 +182,36 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
     }
 }
 
-fn expand(run: &mut Run, step: StepIndex, items: &Arc<serde_json::Value>) {
+/// The next attempt of the whole run begins; what was held for it has all its tries again.
+fn try_again(run: &mut Run, attempt: u32) {
+    run.status = RunStatus::Running;
+    run.attempt = attempt;
+    run.retry_at = None;
+    for position in 0..run.steps.len() {
+        if run.steps[position].is_held() {
+            run.steps[position].tries = 0;
+        }
+    }
+}
+
+fn refresh(known: &mut Map<String, Value>, fresh: &Option<Arc<Map<String, Value>>>) {
+    if let Some(fresh) = fresh {
+        known.clone_from(fresh);
+    }
+}
+
+/// A header that was stored has the longest workflow of its run. When a stored history is folded,
+/// the steps are there from the start, and nothing is left to be done.
+fn adopt(run: &mut Run, workflow: &Adopted) {
+    let Some(definition) = &workflow.definition else { return };
+    let (known, wanted) = (run.header.specs().len(), definition.specs(&run.header.part).len());
+    if wanted > known {
+        Arc::make_mut(&mut run.header).workflow = Arc::clone(definition);
+        run.steps.add_waiting(wanted - known);
+    }
+}
+
+fn expand(run: &mut Run, step: StepIndex, items: &Arc<Value>) {
     let place = |count: usize| u16::try_from(count).expect("a run has at most 65,535 positions");
     let count = items.as_array().map_or(0, Vec::len);
     run.expansions.push(Expansion::new(step, place(run.steps.len()), place(count)));
@@ -274,7 +307,12 @@ fn end_run(run: &mut Run, status: RunStatus, error: Option<&StepError>, at: Time
     run.error = error.map(|error| Arc::new(error.clone()));
 }
 
-fn set_outputs(run: &mut Run, step: StepIndex, result: Option<&serde_json::Value>) {
+fn add_outputs(run: &mut Run, outputs: &Map<String, Value>) {
+    let outputs = outputs.iter().map(|(name, value)| (name.clone(), value.clone()));
+    Arc::make_mut(&mut run.outputs).extend(outputs);
+}
+
+fn set_outputs(run: &mut Run, step: StepIndex, result: Option<&Value>) {
     let found: Vec<_> = run
         .outputs_of(step, result)
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))

@@ -112,6 +112,9 @@ fn no_lease_is_shared<'s>(steps: impl Iterator<Item = &'s Step>) -> Result<(), B
 
 /// Items need not be asked whether they have ended: their step, which ends after them, is.
 fn check_run(run: &Run) -> Result<(), Breach> {
+    if run.steps.len() < run.header.specs().len() {
+        return Err(of_run("a run has every step of the workflow that it follows"));
+    }
     let open = run.own_steps().any(|(_, step)| !step.status.is_terminal());
     if run.status.is_terminal() && open {
         return Err(of_run("a run ends only when all its steps have"));

@@ -42,6 +42,17 @@ pub enum Refusal {
     /// nothing may be changed while the run is being stopped
     #[error("the run is being cancelled")]
     Cancelling,
+    /// nobody looked the workflow up before the run was asked to follow it
+    #[error("workflow {0} was named without its definition; this is a fault of the engine")]
+    DefinitionMissing(String),
+    /// the run cannot go over to that workflow
+    #[error("the run cannot follow workflow {workflow}: {why}")]
+    NotAdoptable {
+        /// by name and version
+        workflow: String,
+        /// what stands against it
+        why: String,
+    },
 }
 
 impl Refusal {
@@ -58,6 +69,8 @@ impl Refusal {
             Self::UnknownGate(_) => "unknown_gate",
             Self::AlreadyStarted => "already_started",
             Self::Cancelling => "run_cancelling",
+            Self::DefinitionMissing(_) => "definition_missing",
+            Self::NotAdoptable { .. } => "workflow_not_adoptable",
         }
     }
 
@@ -73,7 +86,9 @@ impl Refusal {
             Self::UnknownStep(_)
             | Self::UnknownGate(_)
             | Self::AlreadyStarted
-            | Self::Cancelling => false,
+            | Self::Cancelling
+            | Self::DefinitionMissing(_)
+            | Self::NotAdoptable { .. } => false,
         }
     }
 }

@@ -118,7 +118,8 @@ impl Dialect {
     }
 }
 
-/// What is true of a run from its first moment on.
+/// What a run was asked to do. Nothing of it changes, but for a member of a batch: its source may
+/// refresh what it was given, and a newer version of its runbook may make its workflow longer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     /// its id
@@ -127,7 +128,7 @@ pub struct Header {
     pub tenant: Tenant,
     /// how it was asked for
     pub dialect: Dialect,
-    /// the version it follows to its end
+    /// the version it follows; another one only if it begins with the same steps
     pub workflow: Arc<Workflow>,
     /// which sequence of it
     pub part: Part,
@@ -135,9 +136,9 @@ pub struct Header {
     pub parent: Option<Parent>,
     /// the ended run whose finished steps it took over
     pub resumes: Option<RunId>,
-    /// what it was given; its fields are template variables
+    /// what it was given, as last refreshed; its fields are template variables
     pub input: Map<String, Value>,
-    /// template variables whose names begin with `_`
+    /// template variables whose names begin with `_`, as last refreshed
     pub special: Map<String, Value>,
     /// what only its dialect understands, kept for its messages and views
     pub context: Map<String, Value>,
@@ -215,7 +216,7 @@ pub struct Routing {
 /// One durable execution of a graph of steps: the whole state that decisions are made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// what never changes
+    /// what it was asked to do; the same allocation for as long as nothing of it changes
     pub header: Arc<Header>,
     /// decisions so far
     pub version: u64,
@@ -287,16 +288,16 @@ impl Run {
 
     /// The steps that must let `step` pass before it may start.
     ///
-    /// A person, or an earlier run, may have settled a step before its turn. Such a step holds
-    /// nobody back, but what stands before it still does: skipping the second of three steps does
+    /// A person, an earlier run or a newer version may have settled a step before its turn. Such a
+    /// step holds nobody back, but what stands before it still does: skipping the second of three steps does
     /// not let the third overtake the first.
     #[must_use]
     pub fn standing_before(&self, step: StepIndex) -> Cow<'_, [StepIndex]> {
         let settled_early = |step: &StepIndex| {
             let step = &self.steps[step.position()];
-            let settled =
-                step.status == StepStatus::Succeeded || step.skip == Some(SkipReason::Operator);
-            settled && step.attempt == 0
+            let by_somebody =
+                matches!(step.skip, Some(SkipReason::Operator | SkipReason::Superseded));
+            (step.status == StepStatus::Succeeded || by_somebody) && step.attempt == 0
         };
         let direct = &self.spec(step).after;
         if !direct.iter().any(settled_early) {

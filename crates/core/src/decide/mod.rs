@@ -5,6 +5,7 @@
 //! out after the commit, and the state that the entries fold to, so that nobody folds them twice.
 
 mod ack;
+mod adopt;
 mod advance;
 mod attempt;
 mod begin;
@@ -13,6 +14,7 @@ mod draft;
 mod items;
 mod operate;
 mod pause;
+mod refresh;
 mod report;
 mod start;
 mod wake;
@@ -56,6 +58,12 @@ pub fn decide(run: &Run, command: &Command, at: &mut At<'_>) -> Result<Decision,
     match command {
         Command::Start { carried } => start::start(&mut draft, carried)?,
         Command::OpenGate { gate } => start::open_gate(&mut draft, gate)?,
+        Command::Refresh { input, special } => {
+            refresh::refresh(&mut draft, input.as_ref(), special.as_ref())?;
+        }
+        Command::Adopt { workflow, superseded, skipped } => {
+            adopt::adopt(&mut draft, workflow, superseded, skipped)?;
+        }
         Command::Ack { step, fence } => ack::ack(&mut draft, step, *fence)?,
         Command::Report { step, fence, outcome } => {
             report::report(&mut draft, step, *fence, outcome)?;

@@ -18,24 +18,48 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, carried: &[Carried]) -> Result<()
     }
     draft.push(Entry::RunStarted);
     for carried in carried {
-        let (Carried::Step { step, .. } | Carried::Items { step, .. }) = carried;
-        if draft.run.is_item(*step) {
-            return Err(Refusal::UnknownStep(step.0.to_string()));
-        }
-        let step = draft.find(&StepRef::Index(*step))?;
-        // A person may have settled it before the start, and what has ended never changes.
-        if draft.step(step).status.is_terminal() {
-            continue;
-        }
-        match carried {
-            Carried::Step { result, .. } => {
-                draft.push(Entry::StepCarried { step, result: Arc::new(result.clone()) });
-            }
-            Carried::Items { items, results, .. } => carry_items(draft, step, items, results),
-        }
+        carry(draft, carried)?;
     }
     draft.advance();
     Ok(())
+}
+
+fn carry(draft: &mut Draft<'_, '_>, carried: &Carried) -> Result<(), Refusal> {
+    match carried {
+        Carried::Step { step, result } => {
+            if let Some(step) = carried_step(draft, *step)? {
+                draft.push(Entry::StepCarried { step, result: Arc::new(result.clone()) });
+            }
+        }
+        Carried::Items { step, items, results } => {
+            if let Some(step) = carried_step(draft, *step)? {
+                carry_items(draft, step, items, results);
+            }
+        }
+        Carried::Outputs { outputs } if outputs.is_empty() => {}
+        Carried::Outputs { outputs } => {
+            draft.push(Entry::OutputsCarried { outputs: Arc::new(outputs.clone()) });
+        }
+        Carried::Open { gate } => {
+            must_be_known(draft, gate)?;
+            push_opened(draft, gate);
+        }
+        Carried::Skip { gate } => {
+            must_be_known(draft, gate)?;
+            draft.pass_over(std::slice::from_ref(gate));
+        }
+    }
+    Ok(())
+}
+
+/// The step that something is carried over for; `None` if it has ended: a person may have settled it
+/// before the start, and what has ended never changes.
+fn carried_step(draft: &Draft<'_, '_>, step: StepIndex) -> Result<Option<StepIndex>, Refusal> {
+    if draft.run.is_item(step) {
+        return Err(Refusal::UnknownStep(step.0.to_string()));
+    }
+    let step = draft.find(&StepRef::Index(step))?;
+    Ok(Some(step).filter(|step| !draft.step(*step).status.is_terminal()))
 }
 
 /// The step keeps the list that it had begun with, so that what was done for an item is done for the
@@ -62,14 +86,23 @@ fn carry_items(
 /// Opening an open gate again changes nothing: the event that opens it may come twice.
 pub(super) fn open_gate(draft: &mut Draft<'_, '_>, gate: &str) -> Result<(), Refusal> {
     draft.must_be_open()?;
-    let known = draft.run.header.specs().iter().any(|spec| spec.gate.as_deref() == Some(gate));
-    if !known {
-        return Err(Refusal::UnknownGate(gate.to_owned()));
+    must_be_known(draft, gate)?;
+    if push_opened(draft, gate) {
+        draft.advance();
     }
-    if draft.run.gates_open.contains(gate) {
-        return Ok(());
-    }
-    draft.push(Entry::GateOpened { gate: gate.to_owned() });
-    draft.advance();
     Ok(())
+}
+
+fn must_be_known(draft: &Draft<'_, '_>, gate: &str) -> Result<(), Refusal> {
+    let known = draft.run.header.specs().iter().any(|spec| spec.gate.as_deref() == Some(gate));
+    if known { Ok(()) } else { Err(Refusal::UnknownGate(gate.to_owned())) }
+}
+
+/// `false` if it was open before.
+fn push_opened(draft: &mut Draft<'_, '_>, gate: &str) -> bool {
+    let was_closed = !draft.run.gates_open.contains(gate);
+    if was_closed {
+        draft.push(Entry::GateOpened { gate: gate.to_owned() });
+    }
+    was_closed
 }

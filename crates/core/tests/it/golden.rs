@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use expect_test::{expect, expect_file};
 use serde_json::{Value, json};
-use stepwell_core::command::Act;
+use stepwell_core::command::{Act, Adopted};
 use stepwell_core::definition::{CancelMode, StepSpec, Workflow};
 use stepwell_core::entry::{Entry, OperationKind};
 use stepwell_core::id::{LeaseId, RunId, StepIndex};
@@ -23,7 +23,7 @@ use crate::text;
 use crate::world::{World, after, behind, graph, minutes, object, once, polled, step, undone};
 
 /// How many kinds of entries there are. `place` makes whoever adds one count it here.
-const KINDS: usize = 29;
+const KINDS: usize = 32;
 
 #[test]
 fn the_written_form_of_every_entry_stays_as_it_is() {
@@ -112,6 +112,7 @@ fn entries() -> Vec<Entry> {
     let mut entries = entries_of_steps();
     entries.extend(entries_of_ends());
     entries.extend(entries_of_the_run());
+    entries.extend(entries_of_what_is_given());
     entries
 }
 
@@ -165,6 +166,7 @@ fn entries_of_ends() -> Vec<Entry> {
         Entry::StepSkipped { step, reason: SkipReason::Operator },
         Entry::StepSkipped { step, reason: SkipReason::Condition },
         Entry::StepSkipped { step, reason: SkipReason::OtherItem },
+        Entry::StepSkipped { step, reason: SkipReason::Superseded },
         Entry::CompensationStarted { step, run: RunId(Uuid::from_u128(2)) },
         operated(OperationKind::Retry),
         operated(OperationKind::Skip),
@@ -186,6 +188,19 @@ fn entries_of_the_run() -> Vec<Entry> {
         Entry::RunSucceeded,
         Entry::RunFailed { step: StepIndex(3), error: broken() },
         Entry::RunCancelled,
+    ]
+}
+
+fn entries_of_what_is_given() -> Vec<Entry> {
+    let some = |value: Value| Some(Arc::new(object(value)));
+    let input = some(json!({ "mail": "ada@example.org" }));
+    let special = some(json!({ "_batch_id": 7 }));
+    vec![
+        Entry::OutputsCarried { outputs: Arc::new(object(json!({ "ticket": 7 }))) },
+        Entry::InputRefreshed { input: input.clone(), special: None },
+        Entry::InputRefreshed { input: None, special: special.clone() },
+        Entry::InputRefreshed { input, special },
+        Entry::WorkflowAdopted { workflow: Adopted::named("runbook-member@1:wave", 2) },
     ]
 }
 
@@ -234,6 +249,9 @@ fn place(entry: &Entry) -> usize {
         Entry::RunCancelled => 26,
         Entry::StepExpanded { .. } => 27,
         Entry::StepGathered { .. } => 28,
+        Entry::OutputsCarried { .. } => 29,
+        Entry::InputRefreshed { .. } => 30,
+        Entry::WorkflowAdopted { .. } => 31,
     }
 }
 

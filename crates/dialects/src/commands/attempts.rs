@@ -84,6 +84,9 @@ fn take<'a>(attempts: &mut Vec<AttemptView<'a>>, entry: &'a Entry, at: Timestamp
         | Entry::PollHeld { .. }
         | Entry::CompensationStarted { .. }
         | Entry::RunStarted
+        | Entry::OutputsCarried { .. }
+        | Entry::InputRefreshed { .. }
+        | Entry::WorkflowAdopted { .. }
         | Entry::GateOpened { .. }
         | Entry::RunPaused { .. }
         | Entry::RunResumed { .. }

@@ -16,6 +16,7 @@ use stepwell_core::run::{Header, RunStatus};
 use stepwell_core::step::SkipReason;
 use stepwell_core::time::Timestamp;
 
+mod given;
 mod items;
 mod order;
 mod rest;
@@ -49,6 +50,8 @@ pub(crate) struct Model {
     operated: Option<(StepIndex, OperationKind)>,
     /// the record that is being read starts the run
     starting: bool,
+    /// the record that is being read makes the workflow longer
+    adopting: bool,
     /// the steps that were expanded, with the positions of their items
     items: Vec<(StepIndex, Range<usize>)>,
     /// the variables that were set
@@ -121,6 +124,7 @@ impl Model {
             retry_at: None,
             operated: None,
             starting: false,
+            adopting: false,
             items: Vec::new(),
             outputs: BTreeMap::new(),
         }
@@ -134,6 +138,7 @@ impl Model {
         self.last_at = Some(record.at);
         self.operated = None;
         self.starting = false;
+        self.adopting = false;
         for entry in &record.entries {
             TERMINAL_STAYS.check(self.ended.is_none(), || {
                 format!("{} follows the end of the run", entry.word())
@@ -166,6 +171,11 @@ impl Model {
                 self.started = true;
                 self.starting = true;
             }
+            Entry::OutputsCarried { outputs } => self.carry_outputs(outputs),
+            Entry::InputRefreshed { input, special } => {
+                self.refresh(input.as_deref(), special.as_deref());
+            }
+            Entry::WorkflowAdopted { workflow } => self.adopt(workflow)?,
             Entry::GateOpened { gate } => drop(self.gates.insert(gate.clone())),
             Entry::RunPaused { .. } => self.paused = true,
             Entry::RunResumed { .. } => self.paused = false,
@@ -431,8 +441,7 @@ impl Model {
         let sound = match reason {
             SkipReason::Operator => self.operated == Some((step, OperationKind::Skip)),
             SkipReason::Dependency => unbegun && self.never_starts(self.own(step)),
-            // Only the runs of batches adopt another version.
-            SkipReason::Superseded => false,
+            SkipReason::Superseded => self.may_be_passed_over(step),
             SkipReason::OtherItem => unbegun && self.is_lost_with_another(step),
             SkipReason::Condition => {
                 self.must_be_startable(step, at)?;
@@ -441,7 +450,10 @@ impl Model {
             }
         };
         ORDER_OF_STEPS.check(sound, || format!("step {} was skipped without reason", step.0))?;
-        let lets_pass = matches!(reason, SkipReason::Operator | SkipReason::Condition);
+        let lets_pass = matches!(
+            reason,
+            SkipReason::Operator | SkipReason::Condition | SkipReason::Superseded
+        );
         self.set(step, Stage::Skipped { lets_pass });
         Ok(())
     }

@@ -113,6 +113,9 @@ impl History<'_> {
             | Entry::PollHeld { .. }
             | Entry::StepHeld { .. }
             | Entry::CompensationStarted { .. }
+            | Entry::OutputsCarried { .. }
+            | Entry::InputRefreshed { .. }
+            | Entry::WorkflowAdopted { .. }
             | Entry::GateOpened { .. }
             | Entry::RunPaused { .. }
             | Entry::RunResumed { .. }
