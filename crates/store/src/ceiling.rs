@@ -59,6 +59,7 @@ pub(crate) fn creation(run: RunId) -> CreateRows {
             actor: "bench".to_owned(),
             created_at: moment(0),
             step_count: STEPS_EACH,
+            membership: None,
         },
         state: state(0),
         steps: vec![dispatched(run, 0)],
@@ -69,6 +70,8 @@ pub(crate) fn creation(run: RunId) -> CreateRows {
         outbox: Vec::new(),
         dead_letter: None,
         expires_at: None,
+        tally: None,
+        workflow: None,
     }
 }
 
@@ -87,6 +90,8 @@ pub(crate) fn completion(run: RunId, ended: u16) -> AdvanceRows {
         outbox: Vec::new(),
         dead_letter: None,
         expires_at: None,
+        tally: None,
+        header: None,
     }
 }
 

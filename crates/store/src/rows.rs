@@ -4,8 +4,12 @@
 //! write connection only binds and steps. Free-form values become JSON text here; everything that a
 //! query looks at stays a column. A step to which nothing has happened yet has no row at all.
 
+mod batch;
+mod batch_write;
 mod group;
 mod items;
+mod spec;
+mod tallies;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use stepwell_core::definition::{CancelMode, Part};
 use stepwell_core::id::{RunId, StepIndex, Tenant};
-use stepwell_core::run::{Dialect, Parent, Routing, Run, RunStatus};
+use stepwell_core::run::{Dialect, Membership, Parent, Routing, Run, RunStatus};
 use stepwell_core::step::{Lease, LeaseStage, PollState, SkipReason, Step, StepError, StepStatus};
 use stepwell_core::time::Timestamp;
 
@@ -26,9 +30,15 @@ use crate::model::{Record, StoredHeader, StoredRun};
 
 use items::ItemsPlace;
 
-pub(crate) use group::{AdvanceRows, CreateRows, GroupRows, ItemRows};
+pub(crate) use batch::{
+    BatchRecordRow, BatchRow, PhaseRow, overdue_of_word, overdue_word, role_of_word,
+};
+pub(crate) use batch_write::{BatchWriteRows, MemberRow};
+pub(crate) use group::{AdvanceRows, CreateRows, GroupRows, ItemRows, NewHeader};
+pub(crate) use spec::SpecRow;
+pub(crate) use tallies::Tallies;
 
-/// What never changes about a run.
+/// What is true of a run from its first moment on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HeaderRow {
     pub(crate) id: RunId,
@@ -50,6 +60,7 @@ pub(crate) struct HeaderRow {
     pub(crate) actor: String,
     pub(crate) created_at: Timestamp,
     pub(crate) step_count: u16,
+    pub(crate) membership: Option<Membership>,
 }
 
 /// What every decision may change about a run.
@@ -151,6 +162,7 @@ impl HeaderRow {
             // Items are not counted here: their step's own row says how many it has.
             step_count: u16::try_from(header.specs().len())
                 .expect("a workflow has at most 1,000 steps"),
+            membership: header.membership,
         }
     }
 
@@ -171,7 +183,7 @@ impl HeaderRow {
             traceparent: self.traceparent,
             actor: self.actor,
             created_at: self.created_at,
-            membership: None,
+            membership: self.membership,
         })
     }
 }

@@ -86,6 +86,7 @@ fn read_run(row: &Row) -> Result<(Option<Epoch>, HeaderRow, StateRow), StoreErro
         priority: 0,
         traceparent: None,
         actor: String::new(),
+        membership: None,
     };
     let state = read_state(&mut columns)?;
     header.resumes = columns.run_id_if_any()?;

@@ -232,7 +232,9 @@ fn written(item: &ItemRows) -> Option<RunId> {
     match item {
         ItemRows::Advance(advance) => Some(advance.run),
         ItemRows::Reschedule { run, .. } => Some(*run),
-        ItemRows::Create(_) | ItemRows::Audit(_) | ItemRows::Forward(_) => None,
+        ItemRows::Create(_) | ItemRows::Audit(_) | ItemRows::Forward(_) | ItemRows::Batch(_) => {
+            None
+        }
     }
 }
 

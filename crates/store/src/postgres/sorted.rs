@@ -103,7 +103,10 @@ impl<'a> Sorted<'a> {
                 }
                 ItemRows::Audit(report) if only.is_none() => sorted.audits.push(report),
                 ItemRows::Forward(input) if only.is_none() => sorted.forwards.push(input),
-                ItemRows::Reschedule { .. } | ItemRows::Audit(_) | ItemRows::Forward(_) => {}
+                ItemRows::Reschedule { .. }
+                | ItemRows::Audit(_)
+                | ItemRows::Forward(_)
+                | ItemRows::Batch(_) => {}
             }
         }
         sorted.advances.sort_unstable_by_key(|advance| advance.run);

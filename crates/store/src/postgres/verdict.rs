@@ -109,7 +109,8 @@ impl Facts {
                 ItemRows::Create(_)
                 | ItemRows::Reschedule { .. }
                 | ItemRows::Audit(_)
-                | ItemRows::Forward(_) => {}
+                | ItemRows::Forward(_)
+                | ItemRows::Batch(_) => {}
             }
         }
         refused
@@ -128,6 +129,7 @@ impl Facts {
             ItemRows::Reschedule { run, .. } => done(self.rescheduled.contains(run)),
             ItemRows::Audit(report) => done(self.owners.contains_key(&report.run)),
             ItemRows::Forward(input) => done(self.owners.contains_key(&input.run)),
+            ItemRows::Batch(_) => Verdict::Stale,
         };
         group.items.iter().map(verdict).collect()
     }

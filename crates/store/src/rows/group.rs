@@ -1,9 +1,14 @@
 //! A group of decisions as rows, ready to be bound.
 
+use std::sync::Arc;
+
+use stepwell_core::batch::Tally;
+use stepwell_core::definition::Workflow;
 use stepwell_core::id::RunId;
+use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 
-use super::{HeaderRow, RecordRow, StateRow, StepRow};
+use super::{BatchWriteRows, HeaderRow, RecordRow, StateRow, StepRow};
 use crate::model::{
     Advance, Create, Epoch, Group, Input, InputAnswer, Item, Key, NewDeadLetter, NewMessage,
     StaleReport,
@@ -33,6 +38,7 @@ pub(crate) enum ItemRows {
     Audit(StaleReport),
     #[allow(dead_code, reason = "only a shared store has inputs")]
     Forward(Input),
+    Batch(Box<BatchWriteRows>),
 }
 
 /// A new run as rows.
@@ -48,6 +54,9 @@ pub(crate) struct CreateRows {
     pub(crate) outbox: Vec<NewMessage>,
     pub(crate) dead_letter: Option<NewDeadLetter>,
     pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) tally: Option<Tally>,
+    /// what its steps follow, if it is one of a batch's numbered runs: people ask for those in SQL
+    pub(crate) workflow: Option<Arc<Workflow>>,
 }
 
 /// A decision on a run as rows.
@@ -62,6 +71,19 @@ pub(crate) struct AdvanceRows {
     pub(crate) outbox: Vec<NewMessage>,
     pub(crate) dead_letter: Option<NewDeadLetter>,
     pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) tally: Option<Tally>,
+    /// only if it is no longer the one that the run was created with
+    pub(crate) header: Option<Box<NewHeader>>,
+}
+
+/// A header that is written anew.
+#[derive(Debug)]
+pub(crate) struct NewHeader {
+    pub(crate) header: HeaderRow,
+    /// what its steps follow from here on
+    pub(crate) workflow: Arc<Workflow>,
+    /// steps with their items; rows of steps behind these are of the workflow it followed before
+    pub(crate) steps: u16,
 }
 
 impl GroupRows {
@@ -81,7 +103,7 @@ impl ItemRows {
             }
             Item::Audit(report) => Self::Audit(report),
             Item::Forward(input) => Self::Forward(input),
-            Item::Batch(_) => unimplemented!(),
+            Item::Batch(write) => Self::Batch(Box::new(BatchWriteRows::encode(*write))),
         }
     }
 }
@@ -100,7 +122,14 @@ impl CreateRows {
             outbox: create.outbox,
             dead_letter: create.dead_letter,
             expires_at: create.expires_at,
+            tally: create.tally,
+            workflow: is_numbered(run).then(|| Arc::clone(&run.header.workflow)),
         }
+    }
+
+    /// It has a number of its own in its batch. What undoes a step has that of the run it undoes.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.workflow.is_some()
     }
 
     /// It was asked for, rather than started to undo something; only such runs fill a tenant's cap.
@@ -122,6 +151,22 @@ impl AdvanceRows {
             outbox: advance.outbox,
             dead_letter: advance.dead_letter,
             expires_at: advance.expires_at,
+            header: advance.header_changed.then(|| Box::new(NewHeader::encode(run))),
+            tally: advance.tally,
         }
     }
+}
+
+impl NewHeader {
+    fn encode(run: &Run) -> Self {
+        Self {
+            header: HeaderRow::encode(run),
+            workflow: Arc::clone(&run.header.workflow),
+            steps: u16::try_from(run.steps.len()).expect("a run has at most 65,535 steps"),
+        }
+    }
+}
+
+fn is_numbered(run: &Run) -> bool {
+    run.header.membership.is_some() && run.header.parent.is_none()
 }

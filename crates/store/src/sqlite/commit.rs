@@ -55,6 +55,7 @@ fn write_item(tx: &Transaction<'_>, item: &ItemRows) -> Result<Verdict, StoreErr
         ItemRows::Audit(report) => audit(tx, report),
         // Every run is this process's own, so there is nobody to forward to.
         ItemRows::Forward(_) => Ok(Verdict::Stale),
+        ItemRows::Batch(_) => Ok(Verdict::Stale),
     }
 }
 

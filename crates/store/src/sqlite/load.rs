@@ -68,6 +68,7 @@ fn read_run(row: &Row<'_>) -> Result<(HeaderRow, StateRow), StoreError> {
         priority: 0,
         traceparent: None,
         actor: String::new(),
+        membership: None,
     };
     let state = read_state(&mut columns)?;
     header.resumes = columns.run_id_if_any()?;
