@@ -1,21 +1,28 @@
 //! What the kernel runs for a runbook.
 //!
 //! A member is a run of all steps of all phases, one after another; the steps of a phase stand
-//! behind a gate that has the phase's name. So a member that joins late, or is slower than the
-//! timeline, needs no rule of its own, and a failure ends all that was still to come. Init and
-//! `on_member_removed` are workflows of their own; rollbacks are compensations.
+//! behind a gate. So a member that joins late, or is slower than the timeline, needs no rule of its
+//! own, and a failure ends all that was still to come. Init and `on_member_removed` are workflows of
+//! their own; rollbacks are compensations.
+//!
+//! Gates and rollbacks are named after the phase and the version, `cutover@2`: a member under way
+//! that goes over to a newer version has the phases of both on its way, see [`chain`].
 //!
 //! A `worker_id` becomes the pool of a step and a `function` its kind, both as they are written.
+
+mod name;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use stepwell_core::batch::{Timeline, TimelinePhase};
 use stepwell_core::definition::{CancelMode, FailureMode, StepSpec, TimeoutMode, Workflow};
 use stepwell_core::duration::Interval;
-use stepwell_core::id::StepIndex;
+use stepwell_core::id::{PhaseId, StepIndex};
 use stepwell_core::retry::RetryPolicy;
 
-use super::document::{Retry, Runbook, RunbookStep};
+pub use self::name::{Origin, Sequence, of_versioned, versioned};
+use super::document::{PhaseSpec, Retry, Runbook, RunbookStep};
 use super::offset::Offset;
 
 /// How long an attempt may take if the step does not say: as long as its message lives on the bus.
@@ -65,44 +72,80 @@ impl Phase {
     }
 }
 
-/// Which of the workflows of a runbook is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sequence {
-    /// the way of a member
-    Member,
-    /// what is done once for a batch
-    Init,
-    /// what is done for a member that left
-    Removal,
-}
-
-/// A colon is in no name of a workflow document, so that these names are nobody else's.
-const PREFIXES: [(Sequence, &str); 3] = [
-    (Sequence::Member, "runbook-member:"),
-    (Sequence::Init, "runbook-init:"),
-    (Sequence::Removal, "runbook-removal:"),
-];
-
-impl Sequence {
-    /// What the workflow is called among all workflows.
+impl Compiled {
+    /// The phases as a batch is given them, numbered from `first` on.
     #[must_use]
-    pub fn workflow_name(self, runbook: &str) -> String {
-        let prefix = PREFIXES.iter().find(|(sequence, _)| *sequence == self);
-        format!("{}{runbook}", prefix.map_or("", |(_, prefix)| prefix))
-    }
-
-    /// The runbook that a workflow was made from, and which of its workflows it is.
-    #[must_use]
-    pub fn of_workflow_name(name: &str) -> Option<(Self, &str)> {
-        PREFIXES.iter().find_map(|(sequence, prefix)| Some((*sequence, name.strip_prefix(prefix)?)))
+    pub fn timeline(&self, first: PhaseId) -> Timeline {
+        let numbered = (first.0..).map(PhaseId).zip(&self.phases);
+        let phases = numbered.map(|(id, phase)| TimelinePhase {
+            id,
+            name: phase.name.clone(),
+            gate: phase.gate.clone(),
+            offset_minutes: phase.offset.minutes(),
+            steps: phase.steps,
+        });
+        Timeline {
+            version: self.member.version,
+            has_init: self.init.is_some(),
+            phases: phases.collect(),
+        }
     }
 }
 
 /// What the kernel runs for this version of a runbook.
 #[must_use]
 pub fn compile(runbook: &Runbook, version: u32) -> Compiled {
-    let workflow = |sequence: Sequence, steps, compensations| Workflow {
-        name: sequence.workflow_name(&runbook.name),
+    let alone = |sequence: Sequence, steps: &[RunbookStep], compensations| {
+        let name = sequence.workflow_name(&runbook.name);
+        let specs = || in_order(steps, version);
+        (!steps.is_empty()).then(|| workflow(name, (runbook, version), specs(), compensations))
+    };
+    let undoes_init =
+        |name: &str| runbook.init.iter().any(|step| step.on_failure.as_deref() == Some(name));
+    let undo_init = compensations(runbook, version, undoes_init).collect();
+    Compiled {
+        member: chain(&[(runbook, version)]),
+        init: alone(Sequence::Init, &runbook.init, undo_init),
+        removal: alone(Sequence::Removal, &runbook.on_member_removed, BTreeMap::new()),
+        phases: phases(runbook, version),
+    }
+}
+
+/// The way of a member that has followed these versions, oldest first: the steps of all of them, one
+/// after another, and all rollbacks.
+///
+/// A longer chain begins with the steps of a shorter one. So a member that is under way goes on with
+/// a newer version where it stands, and what it has done keeps its place.
+///
+/// # Panics
+/// Without any version there is no way to follow.
+#[must_use]
+pub fn chain(versions: &[(&Runbook, u32)]) -> Workflow {
+    let (newest, earlier) = versions.split_last().expect("a member follows at least one version");
+    let earlier: Vec<u32> = earlier.iter().map(|(_, version)| *version).collect();
+    let (mut ids, mut specs) = (Ids::default(), Vec::new());
+    for (runbook, version) in versions {
+        for phase in &runbook.phases {
+            let gate = versioned(&phase.name, *version);
+            for step in &phase.steps {
+                let id = ids.unique(&format!("{gate}/{}", step.name));
+                let gate = Some(gate.clone());
+                specs.push(StepSpec { gate, ..spec(id, step, *version, specs.len()) });
+            }
+        }
+    }
+    let undo = versions.iter().flat_map(|(book, version)| compensations(book, *version, |_| true));
+    workflow(Sequence::chain_name(&newest.0.name, &earlier), *newest, specs, undo.collect())
+}
+
+fn workflow(
+    name: String,
+    (runbook, version): (&Runbook, u32),
+    steps: Vec<StepSpec>,
+    compensations: BTreeMap<String, Vec<StepSpec>>,
+) -> Workflow {
+    Workflow {
+        name,
         version,
         description: runbook.description.clone(),
         request_type: None,
@@ -112,59 +155,45 @@ pub fn compile(runbook: &Runbook, version: u32) -> Compiled {
         run_retry: None,
         cancel: CancelMode::Immediate,
         failure: FailureMode::CancelRest,
-    };
-    let alone = |sequence: Sequence, steps: &[RunbookStep], compensations| {
-        (!steps.is_empty()).then(|| workflow(sequence, in_order(steps), compensations))
-    };
-    let (steps, phases) = timeline(runbook);
-    let undoes_init =
-        |name: &str| runbook.init.iter().any(|step| step.on_failure.as_deref() == Some(name));
-    Compiled {
-        member: workflow(Sequence::Member, steps, compensations(runbook, |_| true)),
-        init: alone(Sequence::Init, &runbook.init, compensations(runbook, undoes_init)),
-        removal: alone(Sequence::Removal, &runbook.on_member_removed, BTreeMap::new()),
-        phases,
     }
 }
 
-/// The steps of all phases, each behind the gate of its phase.
-fn timeline(runbook: &Runbook) -> (Vec<StepSpec>, Vec<Phase>) {
-    let mut ids = Ids::default();
-    let (mut specs, mut phases) = (Vec::new(), Vec::new());
-    for phase in &runbook.phases {
-        phases.push(Phase {
+/// Which part of the way is which phase.
+fn phases(runbook: &Runbook, version: u32) -> Vec<Phase> {
+    let mut first_step = 0;
+    let phase = |phase: &PhaseSpec| {
+        let first = StepIndex::at(first_step);
+        first_step += phase.steps.len();
+        Phase {
             name: phase.name.clone(),
             offset: phase.offset,
-            gate: phase.name.clone(),
-            first_step: StepIndex::at(specs.len()),
+            gate: versioned(&phase.name, version),
+            first_step: first,
             steps: StepIndex::at(phase.steps.len()).0,
-        });
-        for step in &phase.steps {
-            let id = ids.unique(&format!("{}/{}", phase.name, step.name));
-            specs.push(StepSpec { gate: Some(phase.name.clone()), ..spec(id, step, specs.len()) });
         }
-    }
-    (specs, phases)
+    };
+    runbook.phases.iter().map(phase).collect()
 }
 
-/// The rollbacks that are wanted, each by its name.
+/// The rollbacks that are wanted, each by its name and version.
 fn compensations(
     runbook: &Runbook,
+    version: u32,
     is_wanted: impl Fn(&str) -> bool,
-) -> BTreeMap<String, Vec<StepSpec>> {
-    let wanted = runbook.rollbacks.iter().filter(|(name, _)| is_wanted(name));
-    wanted.map(|(name, steps)| (name.clone(), in_order(steps))).collect()
+) -> impl Iterator<Item = (String, Vec<StepSpec>)> {
+    let wanted = runbook.rollbacks.iter().filter(move |(name, _)| is_wanted(name));
+    wanted.map(move |(name, steps)| (versioned(name, version), in_order(steps, version)))
 }
 
 /// Steps that follow one another and stand behind no gate.
-fn in_order(steps: &[RunbookStep]) -> Vec<StepSpec> {
+fn in_order(steps: &[RunbookStep], version: u32) -> Vec<StepSpec> {
     let mut ids = Ids::default();
     let numbered = steps.iter().enumerate();
-    numbered.map(|(position, step)| spec(ids.unique(&step.name), step, position)).collect()
+    numbered.map(|(position, step)| spec(ids.unique(&step.name), step, version, position)).collect()
 }
 
 /// One step, after the one at the position before it.
-fn spec(id: String, step: &RunbookStep, position: usize) -> StepSpec {
+fn spec(id: String, step: &RunbookStep, version: u32, position: usize) -> StepSpec {
     StepSpec {
         id,
         kind: step.function.clone(),
@@ -181,7 +210,7 @@ fn spec(id: String, step: &RunbookStep, position: usize) -> StepSpec {
         on_timeout: TimeoutMode::Republish,
         retry: policy(step.retry),
         poll: step.poll,
-        on_failure: step.on_failure.clone(),
+        on_failure: step.on_failure.as_deref().map(|name| versioned(name, version)),
         continue_on_failure: false,
     }
 }

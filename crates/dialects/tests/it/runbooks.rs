@@ -1,6 +1,7 @@
 //! The runbooks dialect: documents, what is refused in them, and what the kernel runs for them.
 
 mod accept;
+mod chain;
 mod columns;
 mod compile;
 mod document;

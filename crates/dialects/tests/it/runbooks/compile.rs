@@ -7,7 +7,7 @@ use stepwell_core::definition::{CancelMode, FailureMode, StepSpec, TimeoutMode, 
 use stepwell_core::duration::Interval;
 use stepwell_core::id::StepIndex;
 use stepwell_core::retry::RetryPolicy;
-use stepwell_dialects::runbooks::compile::{Sequence, TIMEOUT_DEFAULT};
+use stepwell_dialects::runbooks::compile::{Origin, Sequence, TIMEOUT_DEFAULT};
 use stepwell_dialects::runbooks::{Compiled, compile};
 
 use super::{HEAD, MAILBOXES, reading, runbook, with_steps};
@@ -53,10 +53,10 @@ fn a_member_goes_through_all_steps_of_all_phases_behind_their_gates() {
         &compiled(MAILBOXES).member,
         expect![[r#"
             runbook-member:contoso-mailbox-migration v3
-              pre-notification/notify behind pre-notification: Send-Mail by worker-01, tries 4, after []
-              prepare/create-object behind prepare: New-{{ObjectType}} by worker-01, tries 1, after [0]
-              cutover/start-mailbox-move behind cutover: Start-MailboxMove by worker-02, tries 3, after [1] or undo-mailbox-move
-            undo undo-mailbox-move
+              pre-notification@3/notify behind pre-notification@3: Send-Mail by worker-01, tries 4, after []
+              prepare@3/create-object behind prepare@3: New-{{ObjectType}} by worker-01, tries 1, after [0]
+              cutover@3/start-mailbox-move behind cutover@3: Start-MailboxMove by worker-02, tries 3, after [1] or undo-mailbox-move@3
+            undo undo-mailbox-move@3
               revert-mailbox: Undo-MailboxMove by worker-01, tries 3, after []
               notify-admin: Send-AdminAlert by worker-01, tries 3, after [0]
         "#]],
@@ -80,9 +80,9 @@ rollbacks:
         compiled.init.as_ref().unwrap(),
         expect![[r#"
             runbook-init:a v3
-              group: New-Group by w, tries 1, after [] or undo-init
+              group: New-Group by w, tries 1, after [] or undo-init@3
               tell: Send-Mail by w, tries 1, after [0]
-            undo undo-init
+            undo undo-init@3
               u: Remove-Group by w, tries 1, after []
         "#]],
     );
@@ -132,7 +132,7 @@ fn every_phase_knows_its_part_of_the_way() {
         .collect();
     assert_eq!(
         shown,
-        ["before T-1d gate before from 0 for 2", "after T+1d gate after from 2 for 1"]
+        ["before T-1d gate before@3 from 0 for 2", "after T+1d gate after@3 from 2 for 1"]
     );
     let [before, after] = phases.as_slice() else { panic!("two phases") };
     assert_eq!(before.index_of(StepIndex(1)), Some(1));
@@ -173,14 +173,15 @@ fn steps_of_the_same_name_have_ids_of_their_own() {
 "
     ));
     let ids: Vec<&str> = compiled.member.steps.iter().map(|step| step.id.as_str()).collect();
-    assert_eq!(ids, ["a/copy (EU)", "a/copy (EU)#2", "a/b/c", "b/copy (EU)"]);
+    assert_eq!(ids, ["a@3/copy (EU)", "a@3/copy (EU)#2", "a/b@3/c", "b@3/copy (EU)"]);
 }
 
 #[test]
 fn the_workflow_of_a_run_says_which_runbook_it_belongs_to() {
     for sequence in [Sequence::Member, Sequence::Init, Sequence::Removal] {
         let name = sequence.workflow_name("wave: 1");
-        assert_eq!(Sequence::of_workflow_name(&name), Some((sequence, "wave: 1")));
+        let origin = Origin { sequence, runbook: "wave: 1", earlier: Vec::new() };
+        assert_eq!(Sequence::of_workflow_name(&name), Some(origin));
     }
     assert_eq!(Sequence::of_workflow_name("document-intake"), None);
 }

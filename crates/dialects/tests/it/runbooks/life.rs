@@ -83,31 +83,31 @@ impl World {
 fn a_phase_waits_for_its_gate_and_for_the_phases_before_it() {
     let mut ada = member();
     ada.check(expect![[r#"
-        pre-notification/notify: waiting
-        prepare/create-object: waiting
-        cutover/start-mailbox-move: waiting
+        pre-notification@1/notify: waiting
+        prepare@1/create-object: waiting
+        cutover@1/start-mailbox-move: waiting
         ready
     "#]]);
-    ada.open("pre-notification");
-    ada.open("prepare");
+    ada.open("pre-notification@1");
+    ada.open("prepare@1");
     ada.check(expect![[r#"
-        pre-notification/notify: dispatched
-        prepare/create-object: waiting
-        cutover/start-mailbox-move: waiting
+        pre-notification@1/notify: dispatched
+        prepare@1/create-object: waiting
+        cutover@1/start-mailbox-move: waiting
         running
     "#]]);
-    ada.succeed("pre-notification/notify", json!(true));
+    ada.succeed("pre-notification@1/notify", json!(true));
     ada.check(expect![[r#"
-        pre-notification/notify: succeeded
-        prepare/create-object: dispatched
-        cutover/start-mailbox-move: waiting
+        pre-notification@1/notify: succeeded
+        prepare@1/create-object: dispatched
+        cutover@1/start-mailbox-move: waiting
         running
     "#]]);
-    ada.succeed("prepare/create-object", json!({"data": {"UserId": "u-1"}}));
+    ada.succeed("prepare@1/create-object", json!({"data": {"UserId": "u-1"}}));
     ada.check(expect![[r#"
-        pre-notification/notify: succeeded
-        prepare/create-object: succeeded
-        cutover/start-mailbox-move: waiting
+        pre-notification@1/notify: succeeded
+        prepare@1/create-object: succeeded
+        cutover@1/start-mailbox-move: waiting
         running
     "#]]);
 }
@@ -116,16 +116,16 @@ fn a_phase_waits_for_its_gate_and_for_the_phases_before_it() {
 #[test]
 fn a_late_joiner_ends_where_an_early_one_does() {
     let mut late = member();
-    for gate in ["cutover", "prepare", "pre-notification"] {
+    for gate in ["cutover@1", "prepare@1", "pre-notification@1"] {
         late.open(gate);
     }
-    late.succeed("pre-notification/notify", json!(true));
-    late.succeed("prepare/create-object", json!({"complete": true, "data": {"UserId": "u-1"}}));
-    late.succeed("cutover/start-mailbox-move", json!({"complete": true}));
+    late.succeed("pre-notification@1/notify", json!(true));
+    late.succeed("prepare@1/create-object", json!({"complete": true, "data": {"UserId": "u-1"}}));
+    late.succeed("cutover@1/start-mailbox-move", json!({"complete": true}));
     late.check(expect![[r#"
-        pre-notification/notify: succeeded
-        prepare/create-object: succeeded
-        cutover/start-mailbox-move: succeeded
+        pre-notification@1/notify: succeeded
+        prepare@1/create-object: succeeded
+        cutover@1/start-mailbox-move: succeeded
         succeeded
     "#]]);
 }
@@ -134,11 +134,11 @@ fn a_late_joiner_ends_where_an_early_one_does() {
 #[test]
 fn a_step_is_given_the_member_and_what_earlier_steps_set() {
     let mut ada = member();
-    for gate in ["pre-notification", "prepare", "cutover"] {
+    for gate in ["pre-notification@1", "prepare@1", "cutover@1"] {
         ada.open(gate);
     }
-    ada.succeed("pre-notification/notify", json!(true));
-    ada.succeed("prepare/create-object", json!({"complete": true, "data": {"UserId": "u-1"}}));
+    ada.succeed("pre-notification@1/notify", json!(true));
+    ada.succeed("prepare@1/create-object", json!({"complete": true, "data": {"UserId": "u-1"}}));
     let given: Vec<String> = (0..3)
         .map(|position| {
             let step = &ada.run.steps[position];
@@ -159,19 +159,19 @@ fn a_step_is_given_the_member_and_what_earlier_steps_set() {
 #[test]
 fn a_step_that_fails_for_good_ends_the_way_of_its_member() {
     let mut ada = member();
-    ada.open("pre-notification");
+    ada.open("pre-notification@1");
     for attempt in 1..=4 {
         assert_eq!(ada.run.status, RunStatus::Running, "attempt {attempt} of 4");
-        ada.fail("pre-notification/notify");
+        ada.fail("pre-notification@1/notify");
         ada.wait_secs(30);
         if attempt < 4 {
             ada.tell(&Command::Wake);
         }
     }
     ada.check(expect![[r#"
-        pre-notification/notify: failed
-        prepare/create-object: cancelled
-        cutover/start-mailbox-move: cancelled
+        pre-notification@1/notify: failed
+        prepare@1/create-object: cancelled
+        cutover@1/start-mailbox-move: cancelled
         failed
     "#]]);
     // A-111: it names no rollback.
@@ -182,18 +182,18 @@ fn a_step_that_fails_for_good_ends_the_way_of_its_member() {
 #[test]
 fn a_rollback_runs_in_order_with_the_data_of_the_member() {
     let mut ada = member();
-    for gate in ["pre-notification", "prepare", "cutover"] {
+    for gate in ["pre-notification@1", "prepare@1", "cutover@1"] {
         ada.open(gate);
     }
-    ada.succeed("pre-notification/notify", json!(true));
-    ada.succeed("prepare/create-object", json!({"data": {"UserId": "u-1"}}));
-    ada.report("cutover/start-mailbox-move", Outcome::Incomplete);
+    ada.succeed("pre-notification@1/notify", json!(true));
+    ada.succeed("prepare@1/create-object", json!({"data": {"UserId": "u-1"}}));
+    ada.report("cutover@1/start-mailbox-move", Outcome::Incomplete);
     ada.wait_secs(24 * 60 * 60 + 1);
     ada.tell(&Command::Wake);
     ada.check(expect![[r#"
-        pre-notification/notify: succeeded
-        prepare/create-object: succeeded
-        cutover/start-mailbox-move: timed_out
+        pre-notification@1/notify: succeeded
+        prepare@1/create-object: succeeded
+        cutover@1/start-mailbox-move: timed_out
         failed
     "#]]);
     let mut undo = World::start(Header::clone(&ada.undone().unwrap()));
@@ -211,11 +211,11 @@ fn a_rollback_runs_in_order_with_the_data_of_the_member() {
 #[test]
 fn a_column_that_is_missing_fails_the_member_and_is_not_tried_again() {
     let mut ada = begin(compile(&runbook(MAILBOXES), 1).member, &json!({"FirstName": "Ada"}));
-    ada.open("pre-notification");
+    ada.open("pre-notification@1");
     ada.check(expect![[r#"
-        pre-notification/notify: failed
-        prepare/create-object: cancelled
-        cutover/start-mailbox-move: cancelled
+        pre-notification@1/notify: failed
+        prepare@1/create-object: cancelled
+        cutover@1/start-mailbox-move: cancelled
         failed
     "#]]);
     let error = ada.run.steps[0].error.as_deref().unwrap();
