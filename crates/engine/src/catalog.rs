@@ -1,13 +1,17 @@
-//! Workflows, read once and kept: a version never changes.
+//! Workflows and runbooks, read once and kept: a version never changes.
+
+mod runbooks;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use stepwell_core::definition::Workflow;
 use stepwell_dialects::problem::Problems;
+use stepwell_dialects::runbooks::compile::Sequence;
 use stepwell_dialects::workflow::{self, Checks};
 use stepwell_store::{NewWorkflow, Store, WorkflowDocument};
 
+pub use self::runbooks::CompiledRunbook;
 use crate::error::EngineError;
 
 /// A workflow with its schemas compiled.
@@ -18,11 +22,12 @@ pub struct Compiled {
     pub checks: Checks,
 }
 
-/// Workflows by name and version, and the protocols by request type.
+/// Workflows and runbooks by name and version, and the protocols by request type.
 pub(crate) struct Catalog {
     store: Arc<dyn Store>,
     versions: RwLock<HashMap<(String, u32), Arc<Compiled>>>,
     protocols: RwLock<HashMap<String, Arc<Compiled>>>,
+    runbooks: RwLock<HashMap<(String, u32), Arc<CompiledRunbook>>>,
 }
 
 /// What became of a publish.
@@ -36,7 +41,12 @@ pub enum PublishError {
 
 impl Catalog {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, versions: RwLock::default(), protocols: RwLock::default() }
+        Self {
+            store,
+            versions: RwLock::default(),
+            protocols: RwLock::default(),
+            runbooks: RwLock::default(),
+        }
     }
 
     /// Stores a document as the next version of its workflow.
@@ -66,7 +76,7 @@ impl Catalog {
         write(&self.protocols).clear();
     }
 
-    /// One version.
+    /// One version. The workflows of runbooks are not stored: they follow from the documents.
     pub(crate) async fn version(
         &self,
         name: &str,
@@ -75,6 +85,11 @@ impl Catalog {
         let key = (name.to_owned(), version);
         if let Some(found) = read(&self.versions).get(&key) {
             return Ok(Arc::clone(found));
+        }
+        if let Some(origin) = Sequence::of_workflow_name(name) {
+            let compiled = self.of_runbook(&origin, version).await?;
+            write(&self.versions).insert(key, Arc::clone(&compiled));
+            return Ok(compiled);
         }
         let document = self.store.workflow(name.to_owned(), Some(version)).await?;
         let document = document.ok_or_else(|| {

@@ -44,7 +44,7 @@ use stepwell_store::{Instance, NewSubmission, Signal, Store, StoreError, Workflo
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
 
-pub use catalog::{Compiled, PublishError};
+pub use catalog::{Compiled, CompiledRunbook, PublishError};
 pub use error::EngineError;
 pub use fresh::IdSource;
 pub use intake::{Answered, Ask, Reply, Start};
