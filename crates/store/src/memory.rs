@@ -3,8 +3,11 @@
 //! It is the oracle of the conformance suite and the store of simulated worlds, so it prefers being
 //! easy to check over being fast: lists walk everything and filter.
 
+mod batch;
+mod batch_query;
 mod commit;
 mod ownership;
+mod runbook;
 mod store;
 mod submission;
 
@@ -49,6 +52,8 @@ struct Tables {
     tokens: BTreeMap<String, TokenRecord>,
     secrets: BTreeMap<String, Vec<u8>>,
     stubs: BTreeMap<RunId, Stub>,
+    batches: batch::Batches,
+    runbooks: runbook::Runbooks,
     /// several instances write side by side
     sharing: Option<ownership::Sharing>,
 }
@@ -127,6 +132,7 @@ impl Tables {
         self.keys.retain(|_, holder| holder.run != run);
         self.dead_letters.retain(|_, letter| letter.run != Some(run));
         self.outbox.retain(|_, message| message.run != run);
+        self.batches.runs.retain(|_, known| known.run != run);
         let header = &entry.run.header;
         let stub = Stub {
             run,

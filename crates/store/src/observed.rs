@@ -9,8 +9,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::Value;
+use stepwell_core::batch::Batch;
 use stepwell_core::duration::Interval;
-use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, Tenant};
+use stepwell_core::run::BatchRole;
 use stepwell_core::time::Timestamp;
 use tokio::sync::mpsc;
 
@@ -61,15 +63,16 @@ impl About {
     }
 
     fn group(group: &Group) -> Self {
-        let first = group.items.first().and_then(|item| match item {
-            Item::Create(create) => Some(create.run.id()),
-            Item::Advance(advance) => Some(advance.run.id()),
-            Item::Reschedule { run, .. } => Some(*run),
-            Item::Audit(report) => Some(report.run),
-            Item::Forward(input) => Some(input.run),
-            Item::Batch(_) => None,
-        });
-        Self::Runs(first, group.items.len())
+        let Some(first) = group.items.first() else { return Self::Nothing };
+        let run = match first {
+            Item::Create(create) => create.run.id(),
+            Item::Advance(advance) => advance.run.id(),
+            Item::Reschedule { run, .. } => *run,
+            Item::Audit(report) => report.run,
+            Item::Forward(input) => input.run,
+            Item::Batch(write) => return Self::Numbered(write.batch.id().0),
+        };
+        Self::Runs(Some(run), group.items.len())
     }
 }
 
@@ -180,6 +183,35 @@ impl Store for Observed {
         receive(queue: String, now: Timestamp, keep: Interval, limit: usize) -> Received:
             About::Named(queue.clone());
         settle_submissions(settlements: Vec<SubmissionSettlement>) -> (): About::Nothing;
+        reserve(kind: Numbered, count: u32) -> i64: About::Named(kind.word().to_owned());
+        lease(name: String, holder: String, now: Timestamp, until: Timestamp) -> bool:
+            About::Named(name.clone());
+        publish_runbook(document: NewRunbook) -> RunbookDocument:
+            About::Named(document.name.clone());
+        runbook(name: String, version: Option<u32>) -> Option<RunbookDocument>:
+            About::Named(name.clone());
+        runbooks(name: Option<String>) -> Vec<RunbookDocument>:
+            name.clone().map_or(About::Nothing, About::Named);
+        deactivate_runbook(name: String, version: u32) -> bool: About::Named(name.clone());
+        note_runbook(id: i64, error: Option<String>, at: Timestamp) -> (): About::Numbered(id);
+        overdue_applied(id: i64) -> (): About::Numbered(id);
+        automation(runbook: String) -> Option<Automation>: About::Named(runbook.clone());
+        set_automation(runbook: String, enabled: bool, actor: String, at: Timestamp) -> Automation:
+            About::Named(runbook.clone());
+        batch(id: BatchId) -> Option<Batch>: About::Numbered(id.0);
+        batches(filter: BatchFilter, slice: Slice) -> Listed<Batch>: About::Nothing;
+        members(filter: MemberFilter, slice: Slice) -> Listed<Member>:
+            About::Numbered(filter.batch.0);
+        removals_dispatched(members: Vec<MemberId>, at: Timestamp) -> (): About::Nothing;
+        keys_in_batches(runbook: String) -> Vec<(String, BatchId)>: About::Named(runbook.clone());
+        seen_keys(runbook: String, present: Vec<String>) -> Vec<String>:
+            About::Named(runbook.clone());
+        note_keys(runbook: String, keys: Vec<String>) -> (): About::Named(runbook.clone());
+        batch_runs(batch: BatchId, role: Option<BatchRole>, member: Option<MemberId>)
+            -> Vec<BatchRun>: About::Numbered(batch.0);
+        numbered_run(number: RunNumber) -> Option<BatchRun>: About::Numbered(number.0);
+        batch_events(batch: Option<BatchId>, after: i64, limit: usize) -> Vec<BatchEvent>:
+            batch.map_or(About::Nothing, |batch| About::Numbered(batch.0));
         create_token(token: TokenRecord) -> (): About::Nothing;
         token(id: String) -> Option<TokenRecord>: About::Nothing;
         tokens() -> Vec<TokenRecord>: About::Nothing;

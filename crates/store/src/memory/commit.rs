@@ -63,37 +63,44 @@ impl Tables {
             },
             Item::Audit(report) => self.audit(report),
             Item::Forward(input) => self.forward(input),
-            Item::Batch(_) => Verdict::Stale,
+            Item::Batch(write) => self.write_batch(owner, *write),
         }
     }
 
     fn create(&mut self, owner: Option<Epoch>, create: Create) -> Verdict {
-        let header = &create.run.header;
-        // The key goes first: a repeated request gets its answer even from a tenant that is full.
-        let holder =
-            create.key.and_then(|key| self.keys.get(&(header.tenant.clone(), key.hash)).copied());
-        if let Some(holder) = holder {
-            return Verdict::Duplicate(holder);
-        }
-        if let Some(cap) = create.tenant_cap
-            && header.parent.is_none()
-            && !create.run.status.is_terminal()
-        {
-            let open = self.open_runs(&header.tenant);
-            if open >= cap {
-                return Verdict::TenantFull { open };
-            }
-        }
-        if self.runs.contains_key(&create.run.id()) {
-            return Verdict::Stale;
+        if let Some(hindrance) = self.hindrance_of(&create, 0) {
+            return hindrance;
         }
         self.insert(owner, create);
         Verdict::Done
     }
 
+    /// Why a run cannot begin, when so many others begin just before it.
+    pub(super) fn hindrance_of(&self, create: &Create, begun_before: u32) -> Option<Verdict> {
+        let header = &create.run.header;
+        // The key goes first: a repeated request gets its answer even from a tenant that is full.
+        let holder =
+            create.key.and_then(|key| self.keys.get(&(header.tenant.clone(), key.hash)).copied());
+        if let Some(holder) = holder {
+            return Some(Verdict::Duplicate(holder));
+        }
+        if let Some(cap) = create.tenant_cap
+            && header.parent.is_none()
+            && !create.run.status.is_terminal()
+        {
+            let open = self.open_runs(&header.tenant) + begun_before;
+            if open >= cap {
+                return Some(Verdict::TenantFull { open });
+            }
+        }
+        self.runs.contains_key(&create.run.id()).then_some(Verdict::Stale)
+    }
+
     /// Inserts a run and the runs that its decision created. The cap is not asked for those: a
     /// compensation must run, however busy its tenant is.
-    fn insert(&mut self, owner: Option<Epoch>, create: Create) {
+    pub(super) fn insert(&mut self, owner: Option<Epoch>, create: Create) {
+        self.number_run(&create);
+        self.count(create.tally.as_ref());
         let run = create.run;
         let (id, ended) = (run.id(), run.status.is_terminal());
         if let Some(key) = create.key {
@@ -135,6 +142,7 @@ impl Tables {
         entry.expires_at = advance.expires_at.filter(|_| ended);
         entry.run = advance.run;
         entry.history.extend(advance.records);
+        self.count(advance.tally.as_ref());
         self.follow(id, advance.outbox, advance.dead_letter);
         for child in advance.children {
             self.insert(shared.then_some(epoch), child);

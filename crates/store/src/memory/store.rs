@@ -4,8 +4,10 @@ use std::future::ready;
 use std::sync::atomic::Ordering;
 
 use serde_json::Value;
+use stepwell_core::batch::Batch;
 use stepwell_core::duration::Interval;
-use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, Tenant};
+use stepwell_core::run::BatchRole;
 use stepwell_core::time::Timestamp;
 use tokio::sync::mpsc;
 
@@ -286,6 +288,120 @@ impl Store for MemoryStore {
         })
     }
 
+    fn reserve(&self, kind: Numbered, count: u32) -> Answer<'_, i64> {
+        self.answer(|tables| Ok(tables.reserve(kind, count)))
+    }
+
+    fn lease(
+        &self,
+        name: String,
+        holder: String,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Answer<'_, bool> {
+        self.answer(|tables| Ok(tables.lease(name, holder, now, until)))
+    }
+
+    fn publish_runbook(&self, document: NewRunbook) -> Answer<'_, RunbookDocument> {
+        self.answer(|tables| Ok(tables.runbooks.publish(document)))
+    }
+
+    fn runbook(&self, name: String, version: Option<u32>) -> Answer<'_, Option<RunbookDocument>> {
+        self.answer(|tables| Ok(tables.runbooks.find(&name, version)))
+    }
+
+    fn runbooks(&self, name: Option<String>) -> Answer<'_, Vec<RunbookDocument>> {
+        self.answer(|tables| Ok(tables.runbooks.list(name.as_deref())))
+    }
+
+    fn deactivate_runbook(&self, name: String, version: u32) -> Answer<'_, bool> {
+        self.answer(|tables| Ok(tables.runbooks.deactivate(&name, version)))
+    }
+
+    fn note_runbook(&self, id: i64, error: Option<String>, at: Timestamp) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            tables.runbooks.note(id, error, at);
+            Ok(())
+        })
+    }
+
+    fn overdue_applied(&self, id: i64) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            tables.runbooks.overdue_applied(id);
+            Ok(())
+        })
+    }
+
+    fn automation(&self, runbook: String) -> Answer<'_, Option<Automation>> {
+        self.answer(|tables| Ok(tables.runbooks.automation(&runbook)))
+    }
+
+    fn set_automation(
+        &self,
+        runbook: String,
+        enabled: bool,
+        actor: String,
+        at: Timestamp,
+    ) -> Answer<'_, Automation> {
+        self.answer(|tables| Ok(tables.runbooks.set_automation(runbook, enabled, actor, at)))
+    }
+
+    fn batch(&self, id: BatchId) -> Answer<'_, Option<Batch>> {
+        self.answer(|tables| Ok(tables.batches.batches.get(&id).cloned()))
+    }
+
+    fn batches(&self, filter: BatchFilter, slice: Slice) -> Answer<'_, Listed<Batch>> {
+        self.answer(|tables| Ok(tables.list_batches(&filter, slice)))
+    }
+
+    fn members(&self, filter: MemberFilter, slice: Slice) -> Answer<'_, Listed<Member>> {
+        self.answer(|tables| Ok(tables.list_members(&filter, slice)))
+    }
+
+    fn removals_dispatched(&self, members: Vec<MemberId>, at: Timestamp) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            tables.removals_dispatched(&members, at);
+            Ok(())
+        })
+    }
+
+    fn keys_in_batches(&self, runbook: String) -> Answer<'_, Vec<(String, BatchId)>> {
+        self.answer(|tables| Ok(tables.keys_in_batches(&runbook)))
+    }
+
+    fn seen_keys(&self, runbook: String, present: Vec<String>) -> Answer<'_, Vec<String>> {
+        self.answer(|tables| Ok(tables.runbooks.seen_keys(&runbook, present)))
+    }
+
+    fn note_keys(&self, runbook: String, keys: Vec<String>) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            tables.runbooks.note_keys(&runbook, keys);
+            Ok(())
+        })
+    }
+
+    fn batch_runs(
+        &self,
+        batch: BatchId,
+        role: Option<BatchRole>,
+        member: Option<MemberId>,
+    ) -> Answer<'_, Vec<BatchRun>> {
+        self.answer(|tables| Ok(tables.batch_runs(batch, role, member)))
+    }
+
+    fn numbered_run(&self, number: RunNumber) -> Answer<'_, Option<BatchRun>> {
+        self.answer(|tables| Ok(tables.batches.runs.get(&number).copied()))
+    }
+
+    fn batch_events(
+        &self,
+        batch: Option<BatchId>,
+        after: i64,
+        limit: usize,
+    ) -> Answer<'_, Vec<BatchEvent>> {
+        self.answer(|tables| Ok(tables.batch_events(batch, after, limit)))
+    }
+
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {
         self.answer(|tables| {
             if tables.tokens.contains_key(&token.id) {
@@ -324,6 +440,7 @@ impl Store for MemoryStore {
             let mut expired: Vec<(Timestamp, RunId)> = tables
                 .runs
                 .iter()
+                .filter(|(_, entry)| !tables.is_needed(&entry.run))
                 .filter_map(|(id, entry)| Some((entry.expires_at?, *id)))
                 .filter(|(at, _)| *at <= now)
                 .collect();

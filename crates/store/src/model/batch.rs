@@ -11,6 +11,10 @@ use stepwell_core::time::Timestamp;
 use super::Create;
 
 /// A decision on a batch, with everything that must be true together with it.
+///
+/// It is done whole or not at all: if one of its runs cannot begin, that is the verdict on all of it,
+/// and a member who is there already makes it stale. Who leaves goes first, so that the same key may
+/// join again with it.
 #[derive(Clone, Debug)]
 pub struct BatchWrite {
     /// after the decision. Its tallies are as they were read: the store never writes those from here
@@ -152,6 +156,19 @@ pub struct BatchFilter {
     pub unsettled: bool,
 }
 
+impl BatchFilter {
+    /// Whether a batch is among them.
+    pub(crate) fn matches(&self, batch: &Batch) -> bool {
+        let header = &batch.header;
+        self.tenant.as_ref().is_none_or(|tenant| header.tenant == *tenant)
+            && self.runbook.as_ref().is_none_or(|runbook| header.runbook == *runbook)
+            && (self.statuses.is_empty() || self.statuses.contains(&batch.status))
+            && self.mode.is_none_or(|mode| header.mode == mode)
+            && (self.slot.is_none() || header.slot == self.slot)
+            && (!self.unsettled || !batch.is_settled())
+    }
+}
+
 /// Which members to list. Empty fields do not restrict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberFilter {
@@ -182,6 +199,16 @@ impl MemberFilter {
             after: None,
         }
     }
+
+    /// Whether a member of the batch is among them.
+    pub(crate) fn matches(&self, member: &Member) -> bool {
+        let waits = member.removed_at.is_some() && member.removal_dispatched_at.is_none();
+        (self.statuses.is_empty() || self.statuses.contains(&member.status()))
+            && (self.keys.is_empty() || self.keys.contains(&member.key))
+            && (self.ids.is_empty() || self.ids.contains(&member.id))
+            && (!self.removal_waits || waits)
+            && self.after.is_none_or(|after| member.id > after)
+    }
 }
 
 /// Which part of a list, by place.
@@ -198,7 +225,8 @@ pub struct Slice {
 pub struct Listed<T> {
     /// the part
     pub items: Vec<T>,
-    /// all that match
+    /// all that match; but only the part itself where [`MemberFilter::after`] says where to go on,
+    /// because whoever goes on until nothing is left has no use for a count
     pub total: u64,
 }
 
@@ -232,6 +260,33 @@ pub struct NewRunbook {
     pub created_at: Timestamp,
     /// by whom
     pub created_by: String,
+}
+
+impl NewRunbook {
+    /// Publishing it changes nothing: it is what this version already says.
+    pub(crate) fn is_as(&self, known: &RunbookDocument) -> bool {
+        self.source == known.source
+            && self.overdue == known.overdue
+            && self.rerun_init == known.rerun_init
+    }
+
+    /// The document as it is stored under a version, which is the active one.
+    pub(crate) fn with_version(self, id: i64, version: u32) -> RunbookDocument {
+        RunbookDocument {
+            id,
+            name: self.name,
+            version,
+            source: self.source,
+            is_active: true,
+            overdue: self.overdue,
+            overdue_applied: false,
+            rerun_init: self.rerun_init,
+            created_at: self.created_at,
+            created_by: self.created_by,
+            last_error: None,
+            last_error_at: None,
+        }
+    }
 }
 
 /// A stored version of a runbook.

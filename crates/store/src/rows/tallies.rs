@@ -6,26 +6,18 @@ use stepwell_core::batch::Tally;
 use stepwell_core::id::BatchId;
 
 use super::{CreateRows, ItemRows};
-use crate::model::Create;
 
 /// What is to be added to the counters of each batch, once the items of a group are written.
 #[derive(Debug, Default)]
 pub(crate) struct Tallies(BTreeMap<BatchId, Tally>);
 
 impl Tallies {
-    /// Adds what one run moves.
-    pub(crate) fn add(&mut self, tally: Option<&Tally>) {
+    fn add(&mut self, tally: Option<&Tally>) {
         let Some(tally) = tally else { return };
         match self.0.get_mut(&tally.batch) {
             Some(sum) => sum.add(tally),
             None => drop(self.0.insert(tally.batch, tally.clone())),
         }
-    }
-
-    /// Adds what a new run moves, with the runs that begin with it.
-    pub(crate) fn add_create(&mut self, create: &Create) {
-        self.add(create.tally.as_ref());
-        create.children.iter().for_each(|child| self.add_create(child));
     }
 
     /// Adds what an item moves. Only for one that was done: a stale one has moved nothing.
