@@ -82,10 +82,18 @@ pub(crate) struct Write {
     counted: Option<Arc<Run>>,
 }
 
+/// What must hold for a run to be created.
 #[derive(Debug)]
-struct NewRun {
+pub(crate) struct NewRun {
     key: Option<Key>,
     tenant_cap: Option<u32>,
+}
+
+impl NewRun {
+    /// Nothing: neither a key nor a cap.
+    pub(crate) fn free() -> Self {
+        Self { key: None, tenant_cap: None }
+    }
 }
 
 /// Decisions that will be committed together.
@@ -358,8 +366,19 @@ impl Write {
         }
     }
 
+    /// The creation of a run that is committed with something else than a group.
+    pub(crate) fn create_alone(&mut self) -> Create {
+        let new = self.new.take().unwrap_or_else(NewRun::free);
+        self.create(new)
+    }
+
+    /// The run takes another one up again, which the counters of its batch know.
+    pub(crate) fn was_counted_as(&mut self, run: Option<Arc<Run>>) {
+        self.counted = run;
+    }
+
     fn child(&mut self) -> Create {
-        self.create(NewRun { key: None, tenant_cap: None })
+        self.create(NewRun::free())
     }
 
     fn create(&mut self, new: NewRun) -> Create {
@@ -400,7 +419,7 @@ fn begin(start: &Start, now: Timestamp, settings: &Settings) -> Result<Write, Pl
     begin_run(Arc::clone(&start.header), new, &command, now, settings)
 }
 
-fn begin_run(
+pub(crate) fn begin_run(
     header: Arc<Header>,
     new: NewRun,
     command: &Command,
@@ -448,9 +467,8 @@ fn extend(write: &mut Write, decision: Decision, now: Timestamp, settings: &Sett
     for effect in &decision.effects {
         match effect {
             Effect::StartRun(header) => {
-                let new = NewRun { key: None, tenant_cap: None };
                 let command = Command::Start { carried: Vec::new() };
-                match begin_run(Arc::clone(header), new, &command, now, settings) {
+                match begin_run(Arc::clone(header), NewRun::free(), &command, now, settings) {
                     Ok(child) => write.children.push(child),
                     Err(plan) => tracing::error!(run = %header.id, ?plan, "child_not_started"),
                 }

@@ -5,6 +5,7 @@
 //! and answers. Around it stand small tasks that each lead back to that door: `timers`, `refill`
 //! (bus windows and what the bus gave up), `relay` (outbox), `retention`.
 
+mod batches;
 mod cache;
 mod catalog;
 mod clock;
@@ -44,12 +45,16 @@ use stepwell_store::{Instance, NewSubmission, Signal, Store, StoreError, Workflo
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
 
+pub use batches::{
+    BatchError, BatchOperation, BatchOrder, BatchOrderResult, NumberedReport, OrderFilter,
+    OrderOutcome, Preview, PreviewGroup, Published, Sources,
+};
 pub use catalog::{Compiled, CompiledRunbook, PublishError};
 pub use error::EngineError;
 pub use fresh::IdSource;
 pub use intake::{Answered, Ask, Reply, Start};
 pub use metrics::Metrics;
-pub use settings::{Ownership, Retention, Settings};
+pub use settings::{Ownership, Retention, Scheduler, Settings};
 pub use shared::Change;
 pub use stats::Stats;
 pub use take::{Held, NotHeld, Take, Taken};
@@ -116,6 +121,8 @@ impl Engine {
             tokio::spawn(signals::signals(Arc::clone(&shared))),
             tokio::spawn(inputs::inputs(Arc::clone(&shared), intake.clone())),
             tokio::spawn(submissions::submissions(Arc::clone(&shared), intake.clone())),
+            tokio::spawn(batches::keeper(Arc::clone(&shared), intake.clone())),
+            tokio::spawn(batches::scheduler(Arc::clone(&shared), intake.clone())),
             tokio::spawn(hunger::hunger(Arc::clone(&shared), giver)),
             tokio::spawn(handler.run(inbox)),
         ];

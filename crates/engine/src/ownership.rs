@@ -134,6 +134,7 @@ impl Shared {
     pub(crate) async fn received_runs(&self) {
         self.wake_at(Timestamp::from_millis(0));
         self.inputs.notify_one();
+        self.batches.look_at_all();
         if let Err(error) = refill::recover(self).await {
             tracing::warn!(%error, "queues_not_read");
         }

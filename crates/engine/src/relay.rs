@@ -53,6 +53,7 @@ impl Shared {
                 committed.push(&written.run);
             }
         }
+        self.batches.moved(committed.iter().map(|run| &***run));
         self.stats.committed(published.len());
         if self.settings.ownership.decides {
             self.cache.put_all(committed);

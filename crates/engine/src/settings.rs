@@ -3,6 +3,7 @@
 use stepwell_core::duration::Interval;
 use stepwell_core::run::Dialect;
 
+use crate::batches::Sources;
 use crate::fresh::IdSource;
 
 /// What an engine may be told.
@@ -28,6 +29,25 @@ pub struct Settings {
     pub ownership: Ownership,
     /// the queue of orders that this instance serves
     pub job_queue: String,
+    /// how the sources of runbooks are asked
+    pub scheduler: Scheduler,
+}
+
+/// How the sources of runbooks are asked.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    /// this instance asks them
+    pub enabled: bool,
+    /// from one time to the next
+    pub tick: Interval,
+    /// how they are opened
+    pub sources: Sources,
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self { enabled: true, tick: Interval::from_secs(300), sources: Sources::default() }
+    }
 }
 
 /// How several instances share one store. Without effect in a store of its own.
@@ -76,6 +96,7 @@ impl Default for Settings {
             ids: IdSource::default(),
             ownership: Ownership::default(),
             job_queue: stepwell_dialects::platform::queue::NAME_DEFAULT.to_owned(),
+            scheduler: Scheduler::default(),
         }
     }
 }

@@ -12,6 +12,7 @@ use stepwell_store::{Epoch, Store};
 use tokio::sync::{Notify, broadcast, watch};
 use uuid::Uuid;
 
+use crate::batches::Batches;
 use crate::cache::Cache;
 use crate::catalog::Catalog;
 use crate::clock::StoreClock;
@@ -67,6 +68,8 @@ pub(crate) struct Shared {
     pub(crate) submissions: Notify,
     pub(crate) hunger: Hunger,
     pub(crate) stats: Counters,
+    /// what the tasks around batches share
+    pub(crate) batches: Batches,
     fenced: AtomicBool,
 }
 
@@ -92,6 +95,7 @@ impl Shared {
             inputs: Notify::new(),
             submissions: Notify::new(),
             hunger: Hunger::default(),
+            batches: Batches::default(),
             standing,
             stats,
             store,

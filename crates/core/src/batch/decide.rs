@@ -68,6 +68,10 @@ pub fn decide_batch(
         BatchCommand::BeginPhase { phase, by } => draft.begin_phase(*phase, by)?,
         BatchCommand::Join { members, by } => {
             draft.must_be_open()?;
+            // Whoever joined would begin at once with what has begun for the others.
+            if draft.batch.paused {
+                return Err(BatchRefusal::Paused);
+            }
             draft.push(BatchEntry::MembersJoined { members: *members, by: by.clone() });
         }
         BatchCommand::Remove { members, by } => {
@@ -136,6 +140,10 @@ impl<'a, 'b> Draft<'a, 'b> {
 
     /// A batch begins. Phases are judged by the next check, when its members are counted.
     fn detect(&mut self) {
+        // It begins once; the word may come twice.
+        if self.batch.version > 0 {
+            return;
+        }
         self.push(BatchEntry::Detected);
         if self.batch.header.mode != BatchMode::Manual {
             self.prepare();
@@ -161,6 +169,9 @@ impl<'a, 'b> Draft<'a, 'b> {
         self.must_be_open()?;
         // The word may come twice; what has begun is not begun again.
         if self.batch.status == BatchStatus::Detected {
+            if self.batch.paused {
+                return Err(BatchRefusal::Paused);
+            }
             if self.batch.header.mode == BatchMode::Manual {
                 self.push(BatchEntry::Advanced { by: by.clone() });
                 self.sweep(SweepKind::Refresh);
@@ -233,7 +244,12 @@ impl<'a, 'b> Draft<'a, 'b> {
         if self.batch.paused {
             return Err(BatchRefusal::Paused);
         }
-        self.dispatch_phase(phase, Some(by.clone()));
+        // Nobody is left for it; while a sweep is under way, that is not known yet.
+        if found.tally.open == 0 && self.batch.sweeps.is_empty() {
+            self.end_phase(phase, PhaseStatus::Skipped);
+        } else {
+            self.dispatch_phase(phase, Some(by.clone()));
+        }
         Ok(())
     }
 

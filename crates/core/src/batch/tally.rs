@@ -68,10 +68,9 @@ impl Tally {
         let mut phases: Vec<(String, PhaseTally)> =
             gates(after).map(|(gate, steps)| (gate.to_owned(), PhaseTally::of(steps))).collect();
         for (gate, steps) in before.into_iter().flat_map(gates) {
-            let was = PhaseTally::of(steps);
-            match phases.iter_mut().find(|(known, _)| known == gate) {
-                Some((_, tally)) => *tally = tally.less(was),
-                None => phases.push((gate.to_owned(), PhaseTally::default().less(was))),
+            // A phase that the new run does not have keeps what it came to in the one before.
+            if let Some((_, tally)) = phases.iter_mut().find(|(known, _)| known == gate) {
+                *tally = tally.less(PhaseTally::of(steps));
             }
         }
         phases.retain(|(_, tally)| *tally != PhaseTally::default());

@@ -1,0 +1,115 @@
+//! Results that come by number: the job names the step and the attempt, and the row knows the lease.
+
+use std::sync::Arc;
+
+use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::id::{RunId, StepIndex};
+use stepwell_core::run::{BatchRole, Run};
+use stepwell_dialects::runbooks::job_id::{Job, JobId, fence_of};
+use stepwell_dialects::runbooks::message::StepExecutionId;
+use stepwell_dialects::runbooks::outcome::WorkerResult;
+
+use super::error::BatchError;
+use crate::error::EngineError;
+use crate::intake::{Ask, Intake};
+use crate::shared::Shared;
+
+/// What became of a result that came by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NumberedReport {
+    /// it counts
+    Accepted,
+    /// the job it names is not the one under way; it changes nothing
+    Ignored(String),
+    /// nothing has this number
+    Unknown,
+}
+
+/// A step that a job names, in the run that it belongs to.
+struct Named {
+    run: Arc<Run>,
+    step: StepIndex,
+}
+
+/// Reports what a worker said of a job.
+pub(super) async fn report(
+    shared: &Shared,
+    intake: &Intake,
+    result: &WorkerResult,
+) -> Result<NumberedReport, BatchError> {
+    let job = &result.job_id;
+    let Some(Named { run, step }) = find(shared, job, result.execution).await? else {
+        return Ok(NumberedReport::Unknown);
+    };
+    let (attempt, poll) = fence_of(job);
+    let state = run.steps.get(step.position());
+    let Some(state) = state else { return Ok(NumberedReport::Unknown) };
+    let asked = state.poll.map_or(0, |poll| poll.count);
+    let lease = state.lease.filter(|lease| lease.attempt == attempt && asked == poll);
+    let Some(lease) = lease else {
+        let status = state.status.word();
+        return Ok(NumberedReport::Ignored(format!("the job is not under way: it is {status}")));
+    };
+    let fence = Fence { attempt, lease: lease.id };
+    let outcome = result.outcome.clone();
+    let command = Command::Report { step: StepRef::Index(step), fence, outcome };
+    let mut answers = intake.ask(vec![Ask::command(run.id(), command)]).await?;
+    match answers.pop() {
+        Some(Ok(_)) => Ok(NumberedReport::Accepted),
+        Some(Err(EngineError::Refused(refusal))) if refusal.is_stale() => {
+            Ok(NumberedReport::Ignored(refusal.to_string()))
+        }
+        Some(Err(error)) => Err(error.into()),
+        None => Err(EngineError::Stopped.into()),
+    }
+}
+
+async fn find(
+    shared: &Shared,
+    job: &JobId,
+    execution: StepExecutionId,
+) -> Result<Option<Named>, BatchError> {
+    match job.job {
+        Job::Step(id) | Job::Init(id) => {
+            let (number, step) = id.parts();
+            let Some(found) = shared.store.numbered_run(number).await? else { return Ok(None) };
+            let is_init = found.role == BatchRole::Init;
+            if is_init != matches!(job.job, Job::Init(_)) {
+                return Ok(None);
+            }
+            named(shared, found.run, step).await
+        }
+        Job::Rollback { step, number } => {
+            let (run, failed) = step.parts();
+            let Some(found) = shared.store.numbered_run(run).await? else { return Ok(None) };
+            let Some(named_run) = named(shared, found.run, failed).await? else { return Ok(None) };
+            let undoing = named_run.run.steps.get(failed.position());
+            let Some(undoing) = undoing.and_then(|step| step.compensation) else {
+                return Ok(None);
+            };
+            listed(shared, undoing, number).await
+        }
+        Job::Removal { member, .. } => {
+            // Only the correlation data say which run it is.
+            let (number, step) = execution.parts();
+            let found = shared.store.numbered_run(number).await?;
+            match found.filter(|run| run.member == Some(member)) {
+                Some(found) if found.role == BatchRole::Removal => {
+                    named(shared, found.run, step).await
+                }
+                Some(_) | None => Ok(None),
+            }
+        }
+    }
+}
+
+/// The step at a place of a list, counted from 1.
+async fn listed(shared: &Shared, run: RunId, number: u32) -> Result<Option<Named>, BatchError> {
+    let position = number.checked_sub(1).and_then(|position| u16::try_from(position).ok());
+    let Some(position) = position else { return Ok(None) };
+    named(shared, run, StepIndex(position)).await
+}
+
+async fn named(shared: &Shared, run: RunId, step: StepIndex) -> Result<Option<Named>, BatchError> {
+    Ok(shared.runs(vec![run]).await?.remove(&run).map(|run| Named { run, step }))
+}
