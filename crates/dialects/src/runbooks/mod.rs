@@ -10,6 +10,10 @@
 //! [`directive`] is the message that gives a worker a job, [`job_id`] what the job is called,
 //! [`outcome`] reads what the worker says of it, and [`event`] what tells that something may be due.
 //! [`message`] is what all of these have in common.
+//!
+//! [`request`] reads what people ask over HTTP, [`view`] shows batches, members and steps in the
+//! words of [`status`], [`plan`] says what will happen before it does, and [`explain`] why something
+//! does not.
 
 pub mod accept;
 pub mod columns;
@@ -17,15 +21,20 @@ pub mod compile;
 pub mod directive;
 pub mod document;
 pub mod event;
+pub mod explain;
 mod folded;
 pub mod job_id;
 pub mod members_csv;
 pub mod message;
 pub mod offset;
 pub mod outcome;
+pub mod plan;
 mod read;
+pub mod request;
 pub mod rows;
 mod schema;
+pub mod status;
+pub mod view;
 
 pub use self::compile::{Compiled, compile};
 pub use self::document::Runbook;

@@ -1,21 +1,27 @@
 //! The runbooks dialect: documents, what is refused in them, and what the kernel runs for them.
 
 mod accept;
+mod batch;
 mod chain;
 mod columns;
 mod compile;
 mod document;
+mod explain;
 mod hostile;
 mod life;
 mod members_csv;
 mod members_csv_refused;
 mod messages;
 mod pages;
+mod plan;
 mod refused;
 mod refused_parts;
+mod request;
 mod rows;
 mod rows_skipped;
 mod schema;
+mod status;
+mod view;
 mod warnings;
 
 use stepwell_dialects::runbooks::{Reading, Runbook, read};
