@@ -159,7 +159,7 @@ pub fn order(fields: &mut Fields<'_, Value>) -> Option<Order> {
         (_, None) => {}
     }
     let filter = filter?;
-    check_target(&operation, &filter, &field);
+    check_width(&operation, &filter, &field);
     Some(Order { operation, filter, reason: reason?.to_owned(), dry_run, limit })
 }
 
@@ -228,27 +228,15 @@ fn word(field: &Field<'_, Value>, words: &[&'static str]) -> Option<&'static str
     field.word(&choices)
 }
 
-/// An act on steps must say which: passing over or taking as done all that a member has left is
-/// hardly ever meant. An act on members knows no steps.
-fn check_target(operation: &Operation, filter: &OrderFilter, field: &Field<'_, Value>) {
-    let names_steps =
-        filter.phase.is_some() || filter.step.is_some() || !filter.step_statuses.is_empty();
-    let is_for_steps = match operation {
-        Operation::Skip | Operation::MarkDone { .. } | Operation::Rollback => true,
-        Operation::Retry => return,
-        Operation::Cancel | Operation::Remove => false,
-    };
-    let word = operation.word();
-    let problem = match (is_for_steps, names_steps) {
-        (true, false) => field
-            .problem("filter_too_wide", format!("{word} needs to know which steps are meant"))
-            .help("name phase, step or step_status in filter"),
-        (false, true) => field
-            .problem("filter_of_steps", format!("{word} is done to members, not to steps"))
-            .help("leave phase, step and step_status out of filter"),
-        (true, true) | (false, false) => return,
-    };
-    field.report(problem);
+/// To try again whatever failed is what one often wants. Anything else for everybody is hardly ever
+/// meant, and a batch as a whole is stopped by cancelling the batch.
+fn check_width(operation: &Operation, filter: &OrderFilter, field: &Field<'_, Value>) {
+    if *filter != OrderFilter::default() || *operation == Operation::Retry {
+        return;
+    }
+    let message = format!("{} would be done to every member of the batch", operation.word());
+    let problem = field.problem("filter_too_wide", message);
+    field.report(problem.help("say to whom: name members, keys, a phase, a step or a status"));
 }
 
 /// A result by hand has the same limit as a worker's.

@@ -1,6 +1,6 @@
 //! What will happen, before it does.
 
-use expect_test::{Expect, expect};
+use expect_test::{Expect, expect, expect_file};
 use serde_json::{Map, Value, json};
 use stepwell_core::batch::{BatchCommand, BatchMode, Overdue};
 use stepwell_core::decide::At;
@@ -18,103 +18,7 @@ use crate::world::lease;
 fn a_batch_that_does_not_exist_yet_is_planned_to_the_minute() {
     let runbook = runbook(MAILBOXES);
     let plan = plan::new_batch(&runbook, 3, 20_000, Some(start()), made_at());
-    expect![[r#"
-        {
-          "batch_id": null,
-          "batch_start_time": "2026-01-15T08:00:00.000Z",
-          "generated_at": "2026-01-05T08:00:00.000Z",
-          "init": [
-            {
-              "dispatches": 1,
-              "function": "New-MigrationBatchGroup",
-              "name": "create-batch-group",
-              "on_failure": null,
-              "poll": null,
-              "retry": {
-                "interval_sec": 60,
-                "max_retries": 2
-              },
-              "worker_id": "worker-01"
-            }
-          ],
-          "phases": [
-            {
-              "dispatches": 20000,
-              "due_at": "2026-01-10T08:00:00.000Z",
-              "members": 20000,
-              "name": "pre-notification",
-              "offset": "T-5d",
-              "status": "pending",
-              "steps": [
-                {
-                  "dispatches": 20000,
-                  "function": "Send-Mail",
-                  "name": "notify",
-                  "on_failure": null,
-                  "poll": null,
-                  "retry": {
-                    "interval_sec": 30,
-                    "max_retries": 3
-                  },
-                  "worker_id": "worker-01"
-                }
-              ]
-            },
-            {
-              "dispatches": 20000,
-              "due_at": "2026-01-15T04:00:00.000Z",
-              "members": 20000,
-              "name": "prepare",
-              "offset": "T-4h",
-              "status": "pending",
-              "steps": [
-                {
-                  "dispatches": 20000,
-                  "function": "New-{{ObjectType}}",
-                  "name": "create-object",
-                  "on_failure": null,
-                  "poll": null,
-                  "retry": null,
-                  "worker_id": "worker-01"
-                }
-              ]
-            },
-            {
-              "dispatches": 20000,
-              "due_at": "2026-01-15T08:00:00.000Z",
-              "members": 20000,
-              "name": "cutover",
-              "offset": "T-0",
-              "status": "pending",
-              "steps": [
-                {
-                  "dispatches": 20000,
-                  "function": "Start-MailboxMove",
-                  "name": "start-mailbox-move",
-                  "on_failure": "undo-mailbox-move",
-                  "poll": {
-                    "interval_sec": 900,
-                    "timeout_sec": 86400
-                  },
-                  "retry": {
-                    "interval_sec": 60,
-                    "max_retries": 2
-                  },
-                  "worker_id": "worker-02"
-                }
-              ]
-            }
-          ],
-          "problems": [],
-          "runbook_name": "contoso-mailbox-migration",
-          "runbook_version": 3,
-          "totals": {
-            "dispatches": 60001,
-            "members": 20000,
-            "steps": 4
-          }
-        }"#]]
-    .assert_eq(&pretty(&plan));
+    expect_file!["golden/plan.json"].assert_eq(&(pretty(&plan) + "\n"));
 }
 
 #[test]

@@ -70,20 +70,16 @@ fn an_order_with_many_faults_is_told_all_of_them() {
 }
 
 #[test]
-fn an_act_on_steps_must_say_which_and_an_act_on_members_knows_none() {
+fn an_order_for_everybody_is_refused_unless_it_only_tries_again() {
     let order = |operation: &str, filter: Value| {
         let body = json!({"operation": operation, "filter": filter, "reason": "x"});
         read(&body, request::order).map(drop).map_err(|problems| problems.to_string())
     };
-    for operation in ["skip", "mark_done", "rollback"] {
-        let told = order(operation, json!({"keys": ["a"]})).unwrap_err();
-        assert!(told.contains("needs to know which steps are meant"), "{told}");
-        assert_eq!(order(operation, json!({"step": "notify"})), Ok(()));
-    }
-    for operation in ["cancel", "remove"] {
-        let told = order(operation, json!({"step_status": "failed"})).unwrap_err();
-        assert!(told.contains("is done to members, not to steps"), "{told}");
-        assert_eq!(order(operation, json!({"member_status": "failed"})), Ok(()));
+    for operation in ["skip", "mark_done", "rollback", "cancel", "remove"] {
+        let told = order(operation, json!({})).unwrap_err();
+        assert!(told.contains("would be done to every member of the batch"), "{told}");
+        assert_eq!(order(operation, json!({"step_status": "failed"})), Ok(()));
+        assert_eq!(order(operation, json!({"keys": ["a"]})), Ok(()));
     }
     assert_eq!(order("retry", json!({})), Ok(()), "everything that failed is tried again");
     let body = json!({"operation": "retry", "filter": {}, "reason": "x", "result": 1});

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use expect_test::expect;
+use expect_test::{expect, expect_file};
 use serde_json::{Value, json};
 use stepwell_core::batch::{BatchCommand, BatchMode};
 use stepwell_core::command::Command;
@@ -53,109 +53,7 @@ fn a_batch_is_shown_with_its_phases_and_counters() {
     world.tell(made_at(), &BatchCommand::Check { init: Some(RunStatus::Succeeded) });
     world.tell(at("2026-01-10T08:00:00Z"), &BatchCommand::Check { init: None });
     let shown = view::batch(&world.batch, Some(12));
-    expect![[r#"
-        {
-          "batch_start_time": "2026-01-15T08:00:00.000Z",
-          "completed_at": null,
-          "created_by": "scheduler",
-          "current_phase": "pre-notification",
-          "detected_at": "2026-01-05T08:00:00.000Z",
-          "id": 42,
-          "init_dispatched_at": "2026-01-05T08:00:00.000Z",
-          "is_manual": false,
-          "members": {
-            "active": 2,
-            "cancelled": 0,
-            "failed": 0,
-            "open": 2,
-            "removed": 0,
-            "succeeded": 0,
-            "total": 2
-          },
-          "mode": "scheduled",
-          "next_due": {
-            "due_at": "2026-01-15T04:00:00.000Z",
-            "phase": "prepare"
-          },
-          "paused": false,
-          "phases": [
-            {
-              "batch_id": 42,
-              "completed_at": null,
-              "dispatched_at": "2026-01-10T08:00:00.000Z",
-              "due_at": "2026-01-10T08:00:00.000Z",
-              "id": 108,
-              "members": {
-                "cancelled": 0,
-                "failed": 0,
-                "open": 2,
-                "skipped": 0,
-                "succeeded": 0
-              },
-              "offset": "T-5d",
-              "offset_minutes": 7200,
-              "phase_name": "pre-notification",
-              "runbook_version": 3,
-              "status": "dispatched",
-              "steps_ended": 0,
-              "steps_per_member": 1,
-              "steps_total": 2
-            },
-            {
-              "batch_id": 42,
-              "completed_at": null,
-              "dispatched_at": null,
-              "due_at": "2026-01-15T04:00:00.000Z",
-              "id": 109,
-              "members": {
-                "cancelled": 0,
-                "failed": 0,
-                "open": 2,
-                "skipped": 0,
-                "succeeded": 0
-              },
-              "offset": "T-4h",
-              "offset_minutes": 240,
-              "phase_name": "prepare",
-              "runbook_version": 3,
-              "status": "pending",
-              "steps_ended": 0,
-              "steps_per_member": 1,
-              "steps_total": 2
-            },
-            {
-              "batch_id": 42,
-              "completed_at": null,
-              "dispatched_at": null,
-              "due_at": "2026-01-15T08:00:00.000Z",
-              "id": 110,
-              "members": {
-                "cancelled": 0,
-                "failed": 0,
-                "open": 2,
-                "skipped": 0,
-                "succeeded": 0
-              },
-              "offset": "T-0",
-              "offset_minutes": 0,
-              "phase_name": "cutover",
-              "runbook_version": 3,
-              "status": "pending",
-              "steps_ended": 0,
-              "steps_per_member": 1,
-              "steps_total": 2
-            }
-          ],
-          "runbook_id": 12,
-          "runbook_name": "contoso-mailbox-migration",
-          "runbook_version": 3,
-          "status": "active",
-          "version": 4,
-          "work_in_progress": [
-            "opening_phase"
-          ]
-        }"#]]
-    .assert_eq(&pretty(&shown));
+    expect_file!["golden/batch.json"].assert_eq(&(pretty(&shown) + "\n"));
 }
 
 #[test]
