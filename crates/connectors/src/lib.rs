@@ -7,3 +7,5 @@
 pub mod bus;
 pub mod clock;
 pub mod egress;
+#[cfg(feature = "sources")]
+pub mod source;

@@ -9,4 +9,5 @@ mod hostile_urls;
 mod publisher;
 mod release;
 mod signature;
+mod source;
 mod window;

@@ -1,0 +1,51 @@
+//! The data sources, each against the real thing; where that cannot be had, against a server that
+//! follows its documentation to the letter.
+
+mod conformance;
+mod csv;
+mod databricks;
+#[cfg(feature = "dataverse")]
+mod dataverse;
+mod environment;
+mod http;
+mod postgres;
+mod sqlite;
+mod tls;
+mod warehouse;
+
+use std::collections::BTreeMap;
+
+use stepwell_connectors::source::{
+    Limits, Rows, Source, SourceError, SourceKind, SourceSpec, open,
+};
+
+/// The variable that all sources of these tests name.
+const VARIABLE: &str = "MEMBERS";
+
+/// An environment of these variables.
+fn environment(pairs: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> + use<> {
+    let pairs: BTreeMap<String, String> =
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    move |name| pairs.get(name).cloned()
+}
+
+fn spec(kind: SourceKind) -> SourceSpec {
+    SourceSpec { connection: VARIABLE.to_owned(), kind }
+}
+
+/// A source of a kind in an environment.
+fn opened(
+    kind: SourceKind,
+    pairs: &[(&str, &str)],
+    limits: Limits,
+) -> Result<Box<dyn Source>, SourceError> {
+    open(&spec(kind), &environment(pairs), limits)
+}
+
+/// What a source of a kind in an environment answers.
+async fn asked(kind: SourceKind, pairs: &[(&str, &str)]) -> Result<Rows, SourceError> {
+    opened(kind, pairs, Limits::default())?.rows().await
+}
+
+/// A number of the environment that must not be repeated anywhere.
+const SECRET: &str = "s3cret-0f-the-environment";
