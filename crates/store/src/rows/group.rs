@@ -82,7 +82,7 @@ pub(crate) struct NewHeader {
     pub(crate) header: HeaderRow,
     /// what its steps follow from here on
     pub(crate) workflow: Arc<Workflow>,
-    /// steps with their items; rows of steps behind these are of the workflow it followed before
+    /// how many it has, items included; rows of steps behind these are gone
     pub(crate) steps: u16,
 }
 

@@ -9,13 +9,13 @@ use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
 
 use super::columns::{Columns, key, lease_key, millis, number};
-use super::run_write;
+use super::{batch_write, run_write};
 use crate::error::StoreError;
 use crate::model::{
     Epoch, Key, KeyHash, KeyHolder, NewDeadLetter, NewMessage, STALE_REPORTS_MAX, StaleReport,
     Verdict,
 };
-use crate::rows::{AdvanceRows, CreateRows, GroupRows, ItemRows};
+use crate::rows::{AdvanceRows, CreateRows, GroupRows, ItemRows, Tallies};
 
 const EPOCH: &str = include_str!("../../sql/sqlite/epoch.sql");
 const KEY_FIND: &str = include_str!("../../sql/sqlite/key_find.sql");
@@ -36,7 +36,17 @@ const STALE_REPORT_INSERT: &str = include_str!("../../sql/sqlite/stale_report_in
 /// on with another group. After any other error it must be rolled back.
 pub(super) fn write(tx: &Transaction<'_>, group: &GroupRows) -> Result<Vec<Verdict>, StoreError> {
     fence(tx, group.epoch)?;
-    group.items.iter().map(|item| write_item(tx, item)).collect()
+    let mut verdicts = Vec::with_capacity(group.items.len());
+    let mut tallies = Tallies::default();
+    for item in &group.items {
+        let verdict = write_item(tx, item)?;
+        if verdict == Verdict::Done {
+            tallies.add_item(item);
+        }
+        verdicts.push(verdict);
+    }
+    batch_write::move_counters(tx, &tallies)?;
+    Ok(verdicts)
 }
 
 fn fence(tx: &Transaction<'_>, mine: Epoch) -> Result<(), StoreError> {
@@ -49,17 +59,28 @@ fn fence(tx: &Transaction<'_>, mine: Epoch) -> Result<(), StoreError> {
 
 fn write_item(tx: &Transaction<'_>, item: &ItemRows) -> Result<Verdict, StoreError> {
     match item {
-        ItemRows::Create(create) => write_create(tx, create),
+        ItemRows::Create(create) => write_single_create(tx, create),
         ItemRows::Advance(advance) => write_advance(tx, advance),
         ItemRows::Reschedule { run, version, wake_at } => reschedule(tx, run, *version, *wake_at),
         ItemRows::Audit(report) => audit(tx, report),
         // Every run is this process's own, so there is nobody to forward to.
         ItemRows::Forward(_) => Ok(Verdict::Stale),
-        ItemRows::Batch(_) => Ok(Verdict::Stale),
+        ItemRows::Batch(write) => batch_write::write(tx, write),
     }
 }
 
-fn write_create(tx: &Transaction<'_>, create: &CreateRows) -> Result<Verdict, StoreError> {
+fn write_single_create(tx: &Transaction<'_>, create: &CreateRows) -> Result<Verdict, StoreError> {
+    if let Some(workflow) = &create.workflow {
+        batch_write::note_spec(tx, workflow)?;
+    }
+    write_create(tx, create)
+}
+
+/// Writes a run that begins, if its key and its tenant let it.
+pub(super) fn write_create(
+    tx: &Transaction<'_>,
+    create: &CreateRows,
+) -> Result<Verdict, StoreError> {
     let tenant = &create.header.tenant;
     // The key goes first: a repeated request gets its answer even from a tenant that is full.
     if let Some(wanted) = &create.key
@@ -91,6 +112,9 @@ fn insert_run(tx: &Transaction<'_>, create: &CreateRows) -> Result<bool, StoreEr
     if let Some(taken) = &create.key {
         take_key(tx, create, taken)?;
     }
+    if create.is_numbered() {
+        batch_write::number_run(tx, &create.header)?;
+    }
     if !create.state.status.is_terminal() {
         count_run(tx, TENANT_BEGIN, &create.header.tenant, create.was_asked_for())?;
     }
@@ -121,6 +145,10 @@ fn write_advance(tx: &Transaction<'_>, advance: &AdvanceRows) -> Result<Verdict,
         if !before.ended && advance.state.status.is_terminal() {
             count_run(tx, TENANT_END, &before.tenant, !before.is_compensation)?;
         }
+    }
+    if let Some(new) = &advance.header {
+        batch_write::note_spec(tx, &new.workflow)?;
+        run_write::replace_header(tx, new)?;
     }
     for step in &advance.steps {
         run_write::write_step(tx, &advance.run, step)?;

@@ -8,7 +8,7 @@ use super::Options;
 use crate::error::StoreError;
 
 /// How many prepared statements a connection keeps: all we have, so that none is ever prepared twice.
-const STATEMENTS_KEPT: usize = 128;
+const STATEMENTS_KEPT: usize = 192;
 
 /// As the first of the statements below sets it.
 const PAGE_BYTES: u64 = 4096;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use rusqlite::{Connection, Row, params};
-use stepwell_core::id::{RunId, StepIndex};
+use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, StepIndex};
 use stepwell_core::lane::Lane;
-use stepwell_core::run::{Dialect, Parent, Routing, RunStatus};
+use stepwell_core::run::{Dialect, Membership, Parent, Routing, RunStatus};
 use stepwell_core::step::{Lease, StepStatus};
 use stepwell_core::time::Timestamp;
 
@@ -79,6 +79,7 @@ fn read_run(row: &Row<'_>) -> Result<(HeaderRow, StateRow), StoreError> {
     header.priority = columns.count()?;
     header.traceparent = columns.take()?;
     header.actor = columns.take()?;
+    header.membership = read_membership(&mut columns)?;
     Ok((header, state))
 }
 
@@ -115,6 +116,18 @@ fn read_routing(columns: &mut Columns<'_, '_>) -> Result<Option<Routing>, StoreE
     let lane = Lane::try_from(lane)
         .map_err(|cause| StoreError::broken_by("run_header.lane is no lane", cause))?;
     Ok(Some(Routing { lane, key }))
+}
+
+/// The batch that a run belongs to, from the next four columns.
+fn read_membership(columns: &mut Columns<'_, '_>) -> Result<Option<Membership>, StoreError> {
+    let batch = columns.take::<Option<i64>>()?.map(BatchId);
+    let member = columns.take::<Option<i64>>()?.map(MemberId);
+    let role = columns.word_if_any(rows::role_of_word)?;
+    let number = columns.take::<Option<i64>>()?.map(RunNumber);
+    let (Some(batch), Some(role), Some(number)) = (batch, role, number) else {
+        return Ok(None);
+    };
+    Ok(Some(Membership { batch, member, role, number }))
 }
 
 fn read_step(row: &Row<'_>) -> Result<StepRow, StoreError> {

@@ -4,6 +4,8 @@
 //! which wait for each other can share an fsync; every read has its own connection and sees what is
 //! committed. The statements stand in `sql/sqlite`, the schema in `migrations/sqlite`.
 
+mod batch;
+mod batch_write;
 mod ceiling;
 mod columns;
 mod commit;
@@ -15,12 +17,14 @@ mod files;
 mod list;
 mod load;
 mod lock;
+mod member;
 mod migrate;
 mod outbox;
 mod query;
 mod readers;
 mod retention;
 mod run_write;
+mod runbook;
 mod store;
 mod submission;
 mod token;

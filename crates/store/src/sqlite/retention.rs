@@ -12,8 +12,9 @@ const STUB_INSERT: &str = include_str!("../../sql/sqlite/stub_insert.sql");
 const KEY_DELETE: &str = include_str!("../../sql/sqlite/key_delete.sql");
 
 /// The rows of a run, in every table that has any. The key goes by itself, before the header that
-/// names it.
-const DELETES: [&str; 7] = [
+/// names it, and so does its number.
+const DELETES: [&str; 8] = [
+    include_str!("../../sql/sqlite/batch_run_delete.sql"),
     "DELETE FROM stale_report WHERE run_id = ?1",
     "DELETE FROM dead_letter WHERE run_id = ?1",
     "DELETE FROM outbox WHERE run_id = ?1",

@@ -8,12 +8,15 @@ use stepwell_core::time::Timestamp;
 use super::columns::{key, lease_key, millis, number};
 use crate::error::StoreError;
 use crate::rows::{
-    AdvanceRows, CreateRows, HeaderRow, RecordRow, StepRow, cancel_word, moment_to_store,
-    stage_word,
+    AdvanceRows, CreateRows, HeaderRow, NewHeader, RecordRow, StepRow, cancel_word,
+    moment_to_store, stage_word,
 };
 
 const RUN_INSERT: &str = include_str!("../../sql/sqlite/run_insert.sql");
 const RUN_HEADER_INSERT: &str = include_str!("../../sql/sqlite/run_header_insert.sql");
+const RUN_HEADER_UPDATE: &str = include_str!("../../sql/sqlite/run_header_update.sql");
+const RUN_ADOPT: &str = include_str!("../../sql/sqlite/run_adopt.sql");
+const STEPS_CUT: &str = include_str!("../../sql/sqlite/steps_cut.sql");
 const RUN_ADVANCE: &str = include_str!("../../sql/sqlite/run_advance.sql");
 const RUN_AT_VERSION: &str = include_str!("../../sql/sqlite/run_at_version.sql");
 const RUN_MOVE: &str = include_str!("../../sql/sqlite/run_move.sql");
@@ -78,6 +81,7 @@ fn insert_header(
     header: &HeaderRow,
     idempotency_hash: Option<&[u8; 32]>,
 ) -> Result<(), StoreError> {
+    let membership = header.membership.as_ref();
     tx.prepare_cached(RUN_HEADER_INSERT)?.execute(params![
         key(&header.id),
         header.resumes.as_ref().map(key),
@@ -90,7 +94,26 @@ fn insert_header(
         header.traceparent,
         header.actor,
         idempotency_hash,
+        membership.map(|membership| membership.batch.0),
+        membership.and_then(|membership| membership.member).map(|member| member.0),
+        membership.map(|membership| membership.role.word()),
+        membership.map(|membership| membership.number.0),
     ])?;
+    Ok(())
+}
+
+/// Writes anew what a run was given, and which workflow it follows.
+pub(super) fn replace_header(tx: &Transaction<'_>, new: &NewHeader) -> Result<(), StoreError> {
+    let header = &new.header;
+    let run = key(&header.id);
+    tx.prepare_cached(RUN_HEADER_UPDATE)?.execute(params![run, header.input, header.special])?;
+    tx.prepare_cached(RUN_ADOPT)?.execute(params![
+        run,
+        header.workflow,
+        header.workflow_version,
+        header.step_count,
+    ])?;
+    tx.prepare_cached(STEPS_CUT)?.execute(params![run, new.steps])?;
     Ok(())
 }
 

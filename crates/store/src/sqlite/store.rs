@@ -1,13 +1,15 @@
 //! The store's contract, each call sent to where it is done: the writer thread or a reader.
 
+use stepwell_core::batch::Batch;
 use stepwell_core::duration::Interval;
-use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, Tenant};
+use stepwell_core::run::BatchRole;
 use stepwell_core::time::Timestamp;
 
 use super::columns::Columns;
 use super::{
-    SqliteStore, commit, dead_letter, document, list, load, migrate, outbox, query, retention,
-    submission, token,
+    SqliteStore, batch, commit, dead_letter, document, list, load, member, migrate, outbox, query,
+    retention, runbook, submission, token,
 };
 use crate::model::*;
 use crate::{Answer, Store};
@@ -124,6 +126,108 @@ impl Store for SqliteStore {
 
     fn settle_submissions(&self, settlements: Vec<SubmissionSettlement>) -> Answer<'_, ()> {
         Box::pin(self.write(move |tx| submission::settle(tx, &settlements)))
+    }
+
+    fn reserve(&self, kind: Numbered, count: u32) -> Answer<'_, i64> {
+        Box::pin(self.write(move |tx| batch::reserve(tx, kind, count)))
+    }
+
+    fn lease(
+        &self,
+        name: String,
+        holder: String,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Answer<'_, bool> {
+        Box::pin(self.write(move |tx| batch::lease(tx, &name, &holder, now, until)))
+    }
+
+    fn publish_runbook(&self, document: NewRunbook) -> Answer<'_, RunbookDocument> {
+        Box::pin(self.write(move |tx| runbook::publish(tx, document)))
+    }
+
+    fn runbook(&self, name: String, version: Option<u32>) -> Answer<'_, Option<RunbookDocument>> {
+        Box::pin(self.readers.read(move |db| runbook::find(db, &name, version)))
+    }
+
+    fn runbooks(&self, name: Option<String>) -> Answer<'_, Vec<RunbookDocument>> {
+        Box::pin(self.readers.read(move |db| runbook::list(db, name.as_deref())))
+    }
+
+    fn deactivate_runbook(&self, name: String, version: u32) -> Answer<'_, bool> {
+        Box::pin(self.write(move |tx| runbook::deactivate(tx, &name, version)))
+    }
+
+    fn note_runbook(&self, id: i64, error: Option<String>, at: Timestamp) -> Answer<'_, ()> {
+        Box::pin(self.write(move |tx| runbook::note(tx, id, error.as_deref(), at)))
+    }
+
+    fn overdue_applied(&self, id: i64) -> Answer<'_, ()> {
+        Box::pin(self.write(move |tx| runbook::overdue_applied(tx, id)))
+    }
+
+    fn automation(&self, runbook: String) -> Answer<'_, Option<Automation>> {
+        Box::pin(self.readers.read(move |db| runbook::automation(db, &runbook)))
+    }
+
+    fn set_automation(
+        &self,
+        runbook: String,
+        enabled: bool,
+        actor: String,
+        at: Timestamp,
+    ) -> Answer<'_, Automation> {
+        Box::pin(self.write(move |tx| runbook::set_automation(tx, &runbook, enabled, &actor, at)))
+    }
+
+    fn batch(&self, id: BatchId) -> Answer<'_, Option<Batch>> {
+        Box::pin(self.readers.read(move |db| batch::find(db, id)))
+    }
+
+    fn batches(&self, filter: BatchFilter, slice: Slice) -> Answer<'_, Listed<Batch>> {
+        Box::pin(self.readers.read(move |db| batch::list(db, &filter, slice)))
+    }
+
+    fn members(&self, filter: MemberFilter, slice: Slice) -> Answer<'_, Listed<Member>> {
+        Box::pin(self.readers.read(move |db| member::list(db, &filter, slice)))
+    }
+
+    fn removals_dispatched(&self, members: Vec<MemberId>, at: Timestamp) -> Answer<'_, ()> {
+        Box::pin(self.write(move |tx| member::removals_dispatched(tx, &members, at)))
+    }
+
+    fn keys_in_batches(&self, runbook: String) -> Answer<'_, Vec<(String, BatchId)>> {
+        Box::pin(self.readers.read(move |db| member::keys_in_batches(db, &runbook)))
+    }
+
+    fn seen_keys(&self, runbook: String, present: Vec<String>) -> Answer<'_, Vec<String>> {
+        Box::pin(self.write(move |tx| runbook::seen_keys(tx, &runbook, present)))
+    }
+
+    fn note_keys(&self, runbook: String, keys: Vec<String>) -> Answer<'_, ()> {
+        Box::pin(self.write(move |tx| runbook::note_keys(tx, &runbook, &keys)))
+    }
+
+    fn batch_runs(
+        &self,
+        batch: BatchId,
+        role: Option<BatchRole>,
+        member: Option<MemberId>,
+    ) -> Answer<'_, Vec<BatchRun>> {
+        Box::pin(self.readers.read(move |db| batch::runs(db, batch, role, member)))
+    }
+
+    fn numbered_run(&self, number: RunNumber) -> Answer<'_, Option<BatchRun>> {
+        Box::pin(self.readers.read(move |db| batch::numbered_run(db, number)))
+    }
+
+    fn batch_events(
+        &self,
+        batch: Option<BatchId>,
+        after: i64,
+        limit: usize,
+    ) -> Answer<'_, Vec<BatchEvent>> {
+        Box::pin(self.readers.read(move |db| batch::events(db, batch, after, limit)))
     }
 
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {

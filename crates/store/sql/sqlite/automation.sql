@@ -1,0 +1,1 @@
+SELECT runbook, enabled, enabled_at, enabled_by, disabled_at, disabled_by FROM automation WHERE runbook = ?1

@@ -1,0 +1,1 @@
+SELECT number, run_id, batch, member, role FROM batch_run WHERE number = ?1

@@ -1,0 +1,1 @@
+UPDATE runbook SET overdue_applied = 1 WHERE id = ?1

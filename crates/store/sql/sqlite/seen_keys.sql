@@ -1,0 +1,1 @@
+SELECT key FROM seen_key WHERE runbook = ?1
