@@ -43,7 +43,7 @@ pub enum SourceError {
         reason: String,
     },
     /// The other side does not let us in; somebody must correct a user, a password or a right.
-    #[error("the source lets us not in: {reason}")]
+    #[error("the source does not let us in: {reason}")]
     AccessDenied {
         /// what it said, and what to look at
         reason: String,

@@ -68,7 +68,12 @@ pub struct SkippedRow {
 /// What is wrong with a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SkipReason {
-    /// the key column is absent, null or empty
+    /// the row has no such column, and the source should
+    NoColumn {
+        /// the column
+        column: String,
+    },
+    /// the key is null or empty
     NoKey {
         /// the key column
         column: String,
@@ -85,7 +90,7 @@ pub enum SkipReason {
         /// that row
         first: usize,
     },
-    /// the column that says when is absent, null or empty
+    /// the column that says when is null or empty
     NoTime {
         /// the column
         column: String,
@@ -107,6 +112,7 @@ pub enum SkipReason {
 impl fmt::Display for SkipReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoColumn { column } => write!(f, "there is no column {}", quoted(column)),
             Self::NoKey { column } => write!(f, "{} is empty", quoted(column)),
             Self::BadKey { column, why } => write!(f, "{} {why}", quoted(column)),
             Self::DuplicateKey { first } => write!(f, "row {first} has the same key"),
@@ -131,6 +137,19 @@ impl fmt::Display for SkippedRow {
 }
 
 impl Grouping {
+    /// Why nothing can be concluded from this answer, if so: not one of its rows can be used.
+    ///
+    /// A view that is broken, or has lost its key column, must not look like members that have left
+    ///
+    #[must_use]
+    pub fn unusable(&self) -> Option<String> {
+        if !self.groups.is_empty() {
+            return None;
+        }
+        let skipped = self.skipped_summary();
+        Some(skipped.unwrap_or_else(|| "the source returned no rows".to_owned()))
+    }
+
     /// What was skipped, in one line for `last_error`; nothing if every row was used.
     #[must_use]
     pub fn skipped_summary(&self) -> Option<String> {

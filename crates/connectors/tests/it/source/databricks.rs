@@ -87,7 +87,7 @@ async fn an_application_gets_its_token_from_entra() {
     check(
         &error,
         expect![
-            "access_denied: the source lets us not in: Microsoft Entra gives no token (AADSTS7000215: Invalid client secret provided. grant_type=client_credentials&client_id=app&client_secret=[hidden]&scope=2ff814a6-3304-4ab8-85cb-cd0e6f879c1d%2F.default); check AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
+            "access_denied: the source does not let us in: Microsoft Entra gives no token (AADSTS7000215: Invalid client secret provided. grant_type=client_credentials&client_id=app&client_secret=[hidden]&scope=2ff814a6-3304-4ab8-85cb-cd0e6f879c1d%2F.default); check AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
         ],
     );
 }
@@ -104,7 +104,7 @@ async fn a_wrong_token_or_warehouse_is_told() {
     check(
         &error,
         expect![
-            "access_denied: the source lets us not in: it answered 403 (PERMISSION_DENIED: Invalid access token: Bearer [hidden]); check MEMBERS_TOKEN"
+            "access_denied: the source does not let us in: it answered 403 (PERMISSION_DENIED: Invalid access token: Bearer [hidden]); check MEMBERS_TOKEN"
         ],
     );
     let other = [url, ("WAREHOUSE", "w-2"), ("MEMBERS_TOKEN", SECRET)];

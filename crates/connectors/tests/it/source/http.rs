@@ -171,7 +171,7 @@ async fn a_refusal_says_what_to_look_at() {
         (
             403,
             expect![
-                "access_denied: the source lets us not in: it answered 403 (because); check MEMBERS_AUTHORIZATION"
+                "access_denied: the source does not let us in: it answered 403 (because); check MEMBERS_AUTHORIZATION"
             ],
         ),
         (404, expect!["query_failed: the query failed: it answered 404 (because)"]),
@@ -191,7 +191,7 @@ async fn a_refusal_says_what_to_look_at() {
     check(
         &error,
         expect![
-            "access_denied: the source lets us not in: it answered 401 (no such list, [hidden]); check MEMBERS_AUTHORIZATION"
+            "access_denied: the source does not let us in: it answered 401 (no such list, [hidden]); check MEMBERS_AUTHORIZATION"
         ],
     );
 }

@@ -107,7 +107,7 @@ async fn who_is_not_let_in_is_told_what_to_look_at() {
     check(
         &error,
         expect![[
-            r#"access_denied: the source lets us not in: database "nowhere" does not exist; check user, password and database"#
+            r#"access_denied: the source does not let us in: database "nowhere" does not exist; check user, password and database"#
         ]],
     );
 
@@ -117,7 +117,7 @@ async fn who_is_not_let_in_is_told_what_to_look_at() {
     check(
         &error,
         expect![
-            "access_denied: the source lets us not in: permission denied for table secret; grant the right to read it"
+            "access_denied: the source does not let us in: permission denied for table secret; grant the right to read it"
         ],
     );
 }

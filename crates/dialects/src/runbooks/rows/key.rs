@@ -14,7 +14,8 @@ const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 pub(super) fn key(column: &str, value: Option<&Value>) -> Result<String, SkipReason> {
     let bad = |why| SkipReason::BadKey { column: column.to_owned(), why };
     let text = match value {
-        None | Some(Value::Null) => String::new(),
+        None => return Err(SkipReason::NoColumn { column: column.to_owned() }),
+        Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => of_number(number),
         Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {

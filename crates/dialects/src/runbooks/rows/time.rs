@@ -22,7 +22,8 @@ pub fn nearest_mark(now: Timestamp) -> Timestamp {
 pub(super) fn start(column: &str, value: Option<&Value>) -> Result<Timestamp, SkipReason> {
     let column = column.to_owned();
     let text = match value {
-        None | Some(Value::Null) => return Err(SkipReason::NoTime { column }),
+        None => return Err(SkipReason::NoColumn { column }),
+        Some(Value::Null) => return Err(SkipReason::NoTime { column }),
         Some(Value::String(text)) => text.trim(),
         // A number may count seconds, milliseconds or days since several moments: no guess is safe.
         Some(other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_))) => {

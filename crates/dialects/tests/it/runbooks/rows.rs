@@ -138,7 +138,7 @@ fn a_column_is_found_in_other_capitals_if_there_is_only_one() {
     let grouping = group(&scheduled(), rows(list), at(start));
     expect![[r#"
         2026-03-15T08:00:00.000Z: a b
-        skipped row 3: "Mail" is empty"#]]
+        skipped row 3: there is no column "Mail""#]]
     .assert_eq(&shown(&grouping));
     assert_eq!(grouping.groups[0].members[0].data["aliases"], json!(["x", "y"]));
 }

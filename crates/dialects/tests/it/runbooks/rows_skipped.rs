@@ -38,7 +38,7 @@ fn a_row_without_a_key_or_a_time_is_left_out() {
         skipped row 3 ("a"): row 1 has the same key
         skipped row 4: "Mail" is empty
         skipped row 5: "Mail" is empty
-        skipped row 6: "Mail" is empty
+        skipped row 6: there is no column "Mail"
         skipped row 7: "Mail" is neither a text nor a number
         skipped row 8: "Mail" is neither a text nor a number
         skipped row 9: "Mail" holds a line break or another control character
@@ -60,10 +60,20 @@ fn what_was_left_out_is_counted_in_one_line() {
     let list =
         json!([{"Mail": "a"}, {"Mail": ""}, {"Mail": "a"}, {}, {"Mail": false}, {"Mail": null}]);
     let grouping = group(&immediate(), rows(list), at("2026-03-10T10:00:00Z"));
-    expect![[r#"5 of 6 rows skipped: row 2: "Mail" is empty; row 3 ("a"): row 1 has the same key; row 4: "Mail" is empty; and 2 more"#]]
+    expect![[r#"5 of 6 rows skipped: row 2: "Mail" is empty; row 3 ("a"): row 1 has the same key; row 4: there is no column "Mail"; and 2 more"#]]
         .assert_eq(&grouping.skipped_summary().unwrap());
     let sound = group(&immediate(), rows(json!([{"Mail": "a"}])), at("2026-03-10T10:00:00Z"));
     assert_eq!(sound.skipped_summary(), None);
+}
+
+// X-051: an answer without one usable row says nothing about who has left.
+#[test]
+fn an_answer_without_a_usable_row_is_unusable() {
+    let now = at("2026-03-10T10:00:00Z");
+    let unusable = |list| group(&scheduled(), rows(list), now).unusable();
+    assert_eq!(unusable(json!([])).as_deref(), Some("the source returned no rows"));
+    assert!(unusable(json!([{"Mail": "a", "Start": "soon"}])).is_some());
+    assert_eq!(unusable(json!([{"Mail": "a", "Start": "2026-03-15"}, {"Mail": ""}])), None);
 }
 
 // X-057: a key is a text, whatever the source keeps it as.
@@ -85,7 +95,10 @@ fn a_number_is_a_key() {
 fn a_column_that_no_row_has_is_said_once() {
     let list = json!([{"Email": "a", "_batch": 1, "Start": "2026-03-15"}, {"Email": "b"}]);
     let grouping = group(&scheduled(), rows(list), at("2026-03-10T10:00:00Z"));
-    assert!(grouping.groups.is_empty());
+    expect![[
+        r#"2 of 2 rows skipped: row 1: there is no column "Mail"; row 2: there is no column "Mail""#
+    ]]
+    .assert_eq(&grouping.unusable().unwrap());
     expect![[r#"
         the source returns no column "Mail", "Aliases", "Groups", "Licenses"; its columns are "Email", "Start", "_batch"
         no placeholder reaches "_batch": names that begin with _ are the system's own"#]]
