@@ -7,6 +7,7 @@
 //! done to every member is a [`state::Sweep`]: a row that remembers how far it has come, so that it
 //! goes on after a crash where it stood.
 
+mod catch_up;
 pub mod command;
 pub mod decide;
 pub mod entry;
@@ -14,6 +15,7 @@ mod evolve;
 pub mod state;
 pub mod tally;
 
+pub use catch_up::CatchUp;
 pub use command::{BatchCommand, BatchRefusal};
 pub use decide::{BatchDecision, BatchEffect, decide_batch};
 pub use entry::{BatchEntry, BatchRecord};

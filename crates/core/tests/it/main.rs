@@ -6,7 +6,9 @@ mod lives;
 mod text;
 mod world;
 
+mod adopt;
 mod attempts;
+mod batch;
 mod cancel;
 mod compensation;
 mod conditions;
@@ -21,6 +23,7 @@ mod liveness;
 mod operate;
 mod pause;
 mod polling;
+mod refresh;
 mod replay;
 mod rules;
 mod run_retry;
