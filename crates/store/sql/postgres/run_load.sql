@@ -6,7 +6,8 @@ SELECT (SELECT owner.epoch FROM instance AS owner WHERE owner.epoch = run.owner 
        run.current_step, run.error_code, run.error_message, run.retry_at, run.wake_at,
        run.updated_at, run.started_at, run.ended_at,
        header.resumes, header.input, header.special, header.context, header.lane,
-       header.routing_key, header.priority, header.traceparent, header.actor
+       header.routing_key, header.priority, header.traceparent, header.actor, header.batch, header.member,
+       header.role, header.number
   FROM run
   JOIN run_header AS header ON header.run_id = run.id
  WHERE run.id = ANY($1)

@@ -96,7 +96,8 @@ async fn median_flush(db: &mut Connection) -> Result<Duration, StoreError> {
 
 /// Runs to measure with; not measured itself.
 async fn create(db: &Connection, creations: &[CreateRows]) -> Result<(), StoreError> {
-    let runs: Vec<NewRun<'_>> = creations.iter().map(|rows| NewRun { rows, cause: None }).collect();
+    let runs: Vec<NewRun<'_>> =
+        creations.iter().map(|rows| NewRun::asked_for(rows, None)).collect();
     let first = creations.iter().flat_map(|rows| named(rows.header.id, &rows.steps));
     let first: Vec<NamedStep<'_>> = first.collect();
     let history: Vec<Of<'_, _>> =

@@ -6,21 +6,20 @@
 //! it. A run that moved since it was loaded is left out and reported as stale, so that one lost race
 //! never costs its neighbors their commit.
 //!
-//! Only a cap on a tenant's open runs needs a second round trip: between the two, room is counted here,
-//! in the order of the items.
-
-use std::collections::BTreeMap;
+//! Only a cap on a tenant's open runs and a decision on a batch need a second round trip: between the two
+//! it is judged here what can be done, in the order of the items.
 
 use stepwell_core::id::RunId;
 use tokio_postgres::Error;
 
 use super::connection::Connection;
 use super::error::{fenced, met_another};
+use super::judge::Judgment;
 use super::listen::Word;
-use super::run_write::NewRun;
-use super::send::{STATEMENTS, Work};
+use super::send::{Admitted, STATEMENTS, Work};
 use super::sorted::{Named, Sorted};
 use super::verdict::Facts;
+use super::{batch_moves, batch_write};
 use crate::error::StoreError;
 use crate::model::{Epoch, Verdict};
 
@@ -56,25 +55,29 @@ pub(super) async fn write(
 ) -> Result<Committed, Setback> {
     connection.prepare(&STATEMENTS).await?;
     let sorted = Sorted::of(group, only);
+    if !sorted.moves.is_empty() {
+        connection.prepare(&batch_moves::STATEMENTS).await?;
+    }
+    if !sorted.batches.is_empty() {
+        connection.prepare(&batch_write::STATEMENTS).await?;
+    }
     let work = Work::new(&group.rows, &sorted, slot);
     let met = |error| setback(group.rows.epoch, error);
 
     let mut first = connection.pipeline();
     let sent = work.send_first(&mut first);
-    let mut refused = BTreeMap::new();
-    if !sorted.capped.is_empty() {
+    let mut judgment = Judgment::default();
+    if !sorted.capped.is_empty() || !sorted.batches.is_empty() {
         connection.patiently(first.wait()).await?.map_err(met)?;
-        refused = Facts::of_first(&first, &sent)?.refused(&group.rows);
+        judgment = Facts::of_first(&first, &sent)?.judge(&group.rows);
     }
-    let is_refused = |new: &NewRun<'_>| refused.contains_key(&new.rows.header.id);
-    let (released, admitted): (Vec<_>, Vec<_>) =
-        sorted.asked_for.iter().copied().partition(is_refused);
+    let admitted = Admitted::of(&sorted, &judgment);
     let mut rest = connection.pipeline();
-    let sent_rest = work.send_rest(&mut rest, &admitted, &released);
+    let sent_rest = work.send_rest(&mut rest, &admitted);
     connection.patiently(first.wait()).await?.map_err(met)?;
     connection.patiently(rest.wait()).await?.map_err(met)?;
 
-    let facts = Facts::of_first(&first, &sent)?.and_rest(&rest, &sent_rest, refused)?;
+    let facts = Facts::of_first(&first, &sent)?.and_rest(&rest, &sent_rest, judgment)?;
     Ok(Committed { verdicts: facts.verdicts(&group.rows), words: facts.words(&group.rows) })
 }
 

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use stepwell_core::id::{RunId, StepIndex};
+use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, StepIndex};
 use stepwell_core::lane::Lane;
-use stepwell_core::run::{Dialect, Parent, Routing, RunStatus};
+use stepwell_core::run::{Dialect, Membership, Parent, Routing, RunStatus};
 use stepwell_core::step::{Lease, StepStatus};
 use stepwell_core::time::Timestamp;
 use tokio_postgres::Row;
@@ -97,6 +97,7 @@ fn read_run(row: &Row) -> Result<(Option<Epoch>, HeaderRow, StateRow), StoreErro
     header.priority = columns.count()?;
     header.traceparent = columns.take()?;
     header.actor = columns.take()?;
+    header.membership = read_membership(&mut columns)?;
     Ok((owner, header, state))
 }
 
@@ -105,6 +106,17 @@ pub(super) fn read_parent(columns: &mut Columns<'_>) -> Result<Option<Parent>, S
     let run = columns.run_id_if_any()?;
     let step = columns.count_if_any()?.map(StepIndex);
     Ok(run.zip(step).map(|(run, step)| Parent { run, step }))
+}
+
+/// The batch that a run belongs to, from the next four columns.
+fn read_membership(columns: &mut Columns<'_>) -> Result<Option<Membership>, StoreError> {
+    let batch: Option<i64> = columns.take()?;
+    let member: Option<i64> = columns.take()?;
+    let role = columns.word_if_any(rows::role_of_word)?;
+    let number: Option<i64> = columns.take()?;
+    let (Some(batch), Some(role), Some(number)) = (batch, role, number) else { return Ok(None) };
+    let (batch, member) = (BatchId(batch), member.map(MemberId));
+    Ok(Some(Membership { batch, member, role, number: RunNumber(number) }))
 }
 
 fn read_state(columns: &mut Columns<'_>) -> Result<StateRow, StoreError> {

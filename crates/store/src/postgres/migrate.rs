@@ -10,11 +10,13 @@ use super::place::Place;
 use crate::error::StoreError;
 
 /// In order; the table `stepwell_migration` says how many a schema has seen.
-const MIGRATIONS: [(&str, &str); 4] = [
+const MIGRATIONS: [(&str, &str); 6] = [
     ("0001_runs_and_history", include_str!("../../migrations/postgres/0001_runs_and_history.sql")),
     ("0002_submissions", include_str!("../../migrations/postgres/0002_submissions.sql")),
     ("0003_seed_views", include_str!("../../migrations/postgres/0003_seed_views.sql")),
     ("0004_expanded_steps", include_str!("../../migrations/postgres/0004_expanded_steps.sql")),
+    ("0005_batches", include_str!("../../migrations/postgres/0005_batches.sql")),
+    ("0006_runbook_views", include_str!("../../migrations/postgres/0006_runbook_views.sql")),
 ];
 
 /// What the statements need: `MERGE`, for one.

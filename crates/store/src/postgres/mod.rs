@@ -5,6 +5,9 @@
 //! `sql/postgres`, beside their twins for SQLite, the schema in `migrations/postgres`. Connections are
 //! sessions with settings of their own, so a pooler between must lend whole sessions.
 
+mod batch;
+mod batch_moves;
+mod batch_write;
 mod ceiling;
 mod columns;
 mod commit;
@@ -13,9 +16,12 @@ mod dead_letter;
 mod direct;
 mod document;
 mod error;
+mod judge;
+mod lease;
 mod list;
 mod listen;
 mod load;
+mod member;
 mod migrate;
 mod outbox;
 mod ownership;
@@ -25,6 +31,7 @@ mod pool;
 mod query;
 mod retention;
 mod run_write;
+mod runbook;
 mod scratch;
 mod send;
 mod sorted;

@@ -14,11 +14,12 @@ const KEY_DELETE: &str = include_str!("../../sql/postgres/key_delete.sql");
 
 /// The rows of a run, in every table that has any. The key goes by itself, before the header that
 /// names it.
-const DELETES: [&str; 8] = [
+const DELETES: [&str; 9] = [
     "DELETE FROM stale_report WHERE run_id = ANY($1)",
     "DELETE FROM dead_letter WHERE run_id = ANY($1)",
     "DELETE FROM outbox WHERE run_id = ANY($1)",
     "DELETE FROM input WHERE run_id = ANY($1)",
+    "DELETE FROM batch_run WHERE run_id = ANY($1)",
     "DELETE FROM history WHERE run_id = ANY($1)",
     "DELETE FROM step WHERE run_id = ANY($1)",
     "DELETE FROM run_header WHERE run_id = ANY($1)",

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use stepwell_core::id::RunId;
+use stepwell_core::id::{BatchId, RunId};
 use stepwell_core::run::RunStatus;
 use stepwell_core::step::StepError;
 use uuid::Uuid;
@@ -26,9 +26,21 @@ pub(super) struct NewRun<'a> {
     pub(super) rows: &'a CreateRows,
     /// the run whose decision causes it; `None`: it was asked for
     pub(super) cause: Option<RunId>,
+    /// the batch whose decision it begins with
+    pub(super) batch: Option<BatchId>,
 }
 
-impl NewRun<'_> {
+impl<'a> NewRun<'a> {
+    /// By itself, or with a decision on a batch.
+    pub(super) fn asked_for(rows: &'a CreateRows, batch: Option<BatchId>) -> Self {
+        Self { rows, cause: None, batch }
+    }
+
+    /// By a decision on another run.
+    pub(super) fn caused_by(cause: RunId, rows: &'a CreateRows) -> Self {
+        Self { rows, cause: Some(cause), batch: None }
+    }
+
     fn ended(&self) -> bool {
         self.rows.state.status.is_terminal()
     }
@@ -87,7 +99,7 @@ pub(super) fn inserts<'a>(owner: Epoch, runs: &'a [NewRun<'a>]) -> Vec<Bound<'a>
     ]
 }
 
-/// What never changes about runs.
+/// What is true of runs from their first moment on.
 pub(super) fn headers<'a>(runs: &'a [NewRun<'a>]) -> Vec<Bound<'a>> {
     vec![
         column(runs, |run| run.rows.header.id.0),
@@ -101,6 +113,10 @@ pub(super) fn headers<'a>(runs: &'a [NewRun<'a>]) -> Vec<Bound<'a>> {
         column(runs, |run| text(run.rows.header.traceparent.as_ref())),
         column(runs, |run| Text(&run.rows.header.actor)),
         column(runs, NewRun::hash),
+        column(runs, |run| run.rows.header.membership.map(|it| it.batch.0)),
+        column(runs, |run| Some(run.rows.header.membership?.member?.0)),
+        column(runs, |run| run.rows.header.membership.map(|it| it.role.word())),
+        column(runs, |run| run.rows.header.membership.map(|it| it.number.0)),
     ]
 }
 

@@ -1,6 +1,11 @@
 //! The statements of a commit in their order, each with its rows as arrays.
 
+use std::collections::BTreeSet;
+
+use super::batch_moves::{NamedSpec, send_specs};
+use super::batch_write::{BATCH_LOCK, BATCH_MEMBER_CONFLICTS, BATCH_PHASE_LOCK, Writes, joining};
 use super::columns::{Bound, Text, bind, column, epoch, limit, millis, number, text};
+use super::judge::Judgment;
 use super::pipeline::{Pipeline, Sent};
 use super::run_write::{
     HISTORY_INSERT, NewRun, RUN_ADVANCE, RUN_HEADER_INSERT, RUN_INSERT, STEP_WRITE, advances,
@@ -63,9 +68,28 @@ pub(super) struct Work<'a> {
     group: &'a GroupRows,
     sorted: &'a Sorted<'a>,
     slot: i64,
+    specs: Vec<NamedSpec<'a>>,
 }
 
-/// Statements whose answers decide verdicts, up to where a tenant's room is known.
+/// What of a group is done, as far as that is not for the server to say.
+pub(super) struct Admitted<'a> {
+    pub(super) runs: Vec<NewRun<'a>>,
+    /// runs that do not begin
+    pub(super) refused: Vec<NewRun<'a>>,
+    pub(super) batches: Writes<'a>,
+}
+
+impl<'a> Admitted<'a> {
+    pub(super) fn of(sorted: &Sorted<'a>, judgment: &Judgment) -> Self {
+        let asked_for = sorted.asked_for.iter().copied();
+        let (refused, runs) = asked_for.partition(|new| judgment.refuses(new));
+        let batches = sorted.batches.iter().copied();
+        let batches = Writes::of(batches.filter(|write| judgment.is_done(write.batch.id)));
+        Self { runs, refused, batches }
+    }
+}
+
+/// Statements whose answers decide verdicts, up to where it is judged what can be done.
 #[derive(Default)]
 pub(super) struct SentFirst {
     pub(super) open: Option<Sent>,
@@ -73,6 +97,9 @@ pub(super) struct SentFirst {
     pub(super) rescheduled: Option<Sent>,
     pub(super) keys_taken: Option<Sent>,
     pub(super) key_holders: Option<Sent>,
+    pub(super) batch_versions: Option<Sent>,
+    pub(super) runs_known: Option<Sent>,
+    pub(super) members_known: Option<Sent>,
 }
 
 /// Statements whose answers decide verdicts, from there on.
@@ -86,11 +113,11 @@ pub(super) struct SentRest {
 impl<'a> Work<'a> {
     pub(super) fn new(group: &'a GroupRows, sorted: &'a Sorted<'a>, slot: i32) -> Self {
         let slot = epoch(group.epoch).saturating_mul(SLOTS_EACH).saturating_add(i64::from(slot));
-        Self { group, sorted, slot }
+        Self { group, sorted, slot, specs: sorted.moves.specs() }
     }
 
-    /// Sends everything up to where a tenant's room is known.
-    pub(super) fn send_first(&self, pipeline: &mut Pipeline<'a>) -> SentFirst {
+    /// Sends everything up to where it is judged what can be done.
+    pub(super) fn send_first<'b>(&'b self, pipeline: &mut Pipeline<'b>) -> SentFirst {
         let sorted = self.sorted;
         pipeline.send(BEGIN, vec![]);
         pipeline.send(FENCE, vec![bind(epoch(self.group.epoch))]);
@@ -110,24 +137,50 @@ impl<'a> Work<'a> {
             sent.keys_taken = Some(pipeline.send(KEY_INSERT, keys(&sorted.keyed)));
             sent.key_holders = Some(pipeline.send(KEY_HOLDERS, key_names(&sorted.keyed)));
         }
+        send_specs(&self.specs, pipeline);
+        if !sorted.batches.is_empty() {
+            self.send_batch_questions(pipeline, &mut sent);
+        }
         sent
+    }
+
+    /// Locks the batches that are decided about, with all others that the group counts in, and asks what is
+    /// in the way of each decision.
+    fn send_batch_questions<'b>(&'b self, pipeline: &mut Pipeline<'b>, sent: &mut SentFirst) {
+        let Sorted { batches, moves, .. } = self.sorted;
+        let decided = batches.iter().map(|write| write.batch.id);
+        let locked: BTreeSet<i64> = decided.chain(moves.batches()).map(|batch| batch.0).collect();
+        let locked = Vec::from_iter(locked);
+        sent.batch_versions = Some(pipeline.send(BATCH_LOCK, vec![bind(locked.clone())]));
+        pipeline.send(BATCH_PHASE_LOCK, vec![bind(locked)]);
+        let runs = batches.iter().flat_map(|write| write.creates());
+        let runs = ids(runs.map(|create| create.header.id));
+        if !runs.is_empty() {
+            sent.runs_known = Some(pipeline.send(RUN_OWNERS, vec![bind(runs)]));
+        }
+        if batches.iter().any(|write| !write.joined.is_empty()) {
+            sent.members_known = Some(pipeline.send(BATCH_MEMBER_CONFLICTS, joining(batches)));
+        }
     }
 
     /// Sends everything from there on.
     pub(super) fn send_rest<'b>(
         &'b self,
         pipeline: &mut Pipeline<'b>,
-        admitted: &'b [NewRun<'b>],
-        refused: &'b [NewRun<'b>],
+        admitted: &'b Admitted<'b>,
     ) -> SentRest {
         let mut sent = SentRest::default();
-        if refused.iter().any(|new| new.rows.key.is_some()) {
-            pipeline.send(KEY_RELEASE, released(refused));
+        if admitted.refused.iter().any(|new| new.rows.key.is_some()) {
+            pipeline.send(KEY_RELEASE, released(&admitted.refused));
         }
-        sent.created = self.send_creations(pipeline, admitted);
+        sent.created = self.send_creations(pipeline, &admitted.runs);
         self.send_followers(pipeline);
         self.send_counts(pipeline);
         self.send_reports(pipeline, &mut sent);
+        admitted.batches.send(pipeline);
+        // Others wait from here on, so nothing else comes after it.
+        admitted.batches.send_history(pipeline);
+        self.sorted.moves.send_counts(pipeline);
         pipeline.send(COMMIT, vec![]);
         sent
     }
@@ -166,6 +219,7 @@ impl<'a> Work<'a> {
         if !sorted.letters.is_empty() {
             pipeline.send(DEAD_LETTER_INSERT, self.letters());
         }
+        sorted.moves.send(pipeline);
     }
 
     /// Runs that begin are counted where they are owned, runs that end where they were.

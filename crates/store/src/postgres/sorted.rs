@@ -10,11 +10,15 @@ use stepwell_core::id::{RunId, StepIndex};
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 
+use super::batch_moves::Moves;
 use super::run_write::{NamedStep, NewRun, Of};
 use crate::model::{
-    Advance, Create, Group, Input, InputAnswer, Item, NewDeadLetter, NewMessage, StaleReport,
+    Advance, BatchWrite, Create, Group, Input, InputAnswer, Item, NewDeadLetter, NewMessage,
+    StaleReport,
 };
-use crate::rows::{AdvanceRows, CreateRows, GroupRows, ItemRows, RecordRow, StepRow};
+use crate::rows::{
+    AdvanceRows, BatchWriteRows, CreateRows, GroupRows, ItemRows, RecordRow, StepRow,
+};
 
 /// A group as rows, with the runs themselves, which know the names of their steps.
 pub(super) struct Named {
@@ -45,6 +49,10 @@ pub(super) struct Sorted<'a> {
     pub(super) audits: Vec<&'a StaleReport>,
     pub(super) forwards: Vec<&'a Input>,
     pub(super) answers: &'a [InputAnswer],
+    /// decisions on batches
+    pub(super) batches: Vec<&'a BatchWriteRows>,
+    /// what runs do in their batches
+    pub(super) moves: Moves<'a>,
 }
 
 /// A run that was woken early.
@@ -61,7 +69,8 @@ impl Named {
             match item {
                 Item::Create(create) => name_create(create, &mut runs),
                 Item::Advance(advance) => name_advance(advance, &mut runs),
-                Item::Reschedule { .. } | Item::Audit(_) | Item::Forward(_) | Item::Batch(_) => {}
+                Item::Batch(write) => name_batch(write, &mut runs),
+                Item::Reschedule { .. } | Item::Audit(_) | Item::Forward(_) => {}
             }
         }
         Self { rows: GroupRows::encode(group), runs }
@@ -78,6 +87,13 @@ fn name_advance(advance: &Advance, runs: &mut Vec<Arc<Run>>) {
     advance.children.iter().for_each(|child| name_create(child, runs));
 }
 
+/// In the order of [`BatchWriteRows::creates`].
+fn name_batch(write: &BatchWrite, runs: &mut Vec<Arc<Run>>) {
+    let joined = write.joined.iter().map(|member| &member.run);
+    let creates = joined.chain(&write.retaken).chain(&write.runs);
+    creates.for_each(|create| name_create(create, runs));
+}
+
 impl<'a> Sorted<'a> {
     /// Sorts the items of a group; with `only`, those that write one of these runs.
     pub(super) fn of(group: &'a Named, only: Option<&[RunId]>) -> Self {
@@ -90,23 +106,24 @@ impl<'a> Sorted<'a> {
         for item in &group.rows.items {
             match item {
                 ItemRows::Create(create) if only.is_none() => {
-                    sorted.create(create, None, &mut runs);
+                    sorted.create(NewRun::asked_for(create, None), &mut runs);
                 }
+                ItemRows::Batch(write) if only.is_none() => sorted.batch(write, &mut runs),
                 ItemRows::Advance(advance) if wanted(&advance.run) => {
                     sorted.advance(advance, &mut runs);
                 }
                 ItemRows::Create(create) => pass(&mut runs, &create.children),
                 ItemRows::Advance(advance) => pass(&mut runs, &advance.children),
+                ItemRows::Batch(write) => {
+                    write.creates().for_each(|create| pass(&mut runs, &create.children));
+                }
                 ItemRows::Reschedule { run, version, wake_at } if wanted(run) => {
                     let (run, version, wake_at) = (*run, *version, *wake_at);
                     sorted.reschedules.push(Reschedule { run, version, wake_at });
                 }
                 ItemRows::Audit(report) if only.is_none() => sorted.audits.push(report),
                 ItemRows::Forward(input) if only.is_none() => sorted.forwards.push(input),
-                ItemRows::Reschedule { .. }
-                | ItemRows::Audit(_)
-                | ItemRows::Forward(_)
-                | ItemRows::Batch(_) => {}
+                ItemRows::Reschedule { .. } | ItemRows::Audit(_) | ItemRows::Forward(_) => {}
             }
         }
         sorted.advances.sort_unstable_by_key(|advance| advance.run);
@@ -123,24 +140,27 @@ impl<'a> Sorted<'a> {
         self.name(&advance.steps, runs.next());
         self.records.extend(advance.records.iter().map(|row| Of { run, row }));
         self.follow(run, &advance.outbox, advance.dead_letter.as_ref());
+        self.moves.add_advance(run, advance.header.as_deref(), advance.tally.as_ref());
         if advance.state.status.is_terminal() {
             self.ended.push(run);
         }
         for child in &advance.children {
-            self.create(child, Some(run), runs);
+            self.create(NewRun::caused_by(run, child), runs);
+        }
+    }
+
+    fn batch(&mut self, write: &'a BatchWriteRows, runs: &mut std::slice::Iter<'a, Arc<Run>>) {
+        self.batches.push(write);
+        for create in write.creates() {
+            self.create(NewRun::asked_for(create, Some(write.batch.id)), runs);
         }
     }
 
     /// A run that was asked for, or that another decision causes, with all that it causes in turn.
-    fn create(
-        &mut self,
-        create: &'a CreateRows,
-        cause: Option<RunId>,
-        runs: &mut std::slice::Iter<'a, Arc<Run>>,
-    ) {
+    fn create(&mut self, new: NewRun<'a>, runs: &mut std::slice::Iter<'a, Arc<Run>>) {
+        let NewRun { rows: create, cause, .. } = new;
         let run = create.header.id;
         assert!(cause.is_none() || create.key.is_none(), "only what was asked for has a key");
-        let new = NewRun { rows: create, cause };
         if cause.is_none() {
             self.asked_for.push(new);
             self.keyed.extend(create.key.is_some().then_some(create));
@@ -151,11 +171,12 @@ impl<'a> Sorted<'a> {
         self.name(&create.steps, runs.next());
         self.records.push(Of { run, row: &create.record });
         self.follow(run, &create.outbox, create.dead_letter.as_ref());
+        self.moves.add_create(create);
         if !create.state.status.is_terminal() {
             self.begun.push(run);
         }
         for child in &create.children {
-            self.create(child, Some(cause.unwrap_or(run)), runs);
+            self.create(NewRun::caused_by(cause.unwrap_or(run), child), runs);
         }
     }
 

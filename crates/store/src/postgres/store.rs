@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use stepwell_core::batch::Batch;
 use stepwell_core::duration::Interval;
-use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, Tenant};
+use stepwell_core::run::BatchRole;
 use stepwell_core::time::Timestamp;
 use tokio::sync::mpsc;
 
 use super::listen::{self, Word};
 use super::{
-    PostgresStore, dead_letter, document, list, load, migrate, outbox, ownership, query, retention,
-    submission, token,
+    PostgresStore, batch, dead_letter, document, lease, list, load, member, migrate, outbox,
+    ownership, query, retention, runbook, submission, token,
 };
 use crate::model::*;
 use crate::{Answer, Store};
@@ -195,6 +197,108 @@ impl Store for PostgresStore {
 
     fn settle_submissions(&self, settlements: Vec<SubmissionSettlement>) -> Answer<'_, ()> {
         on_a_connection!(self, |db| submission::settle(db, &settlements))
+    }
+
+    fn reserve(&self, kind: Numbered, count: u32) -> Answer<'_, i64> {
+        on_a_connection!(self, |db| lease::reserve(db, kind, count))
+    }
+
+    fn lease(
+        &self,
+        name: String,
+        holder: String,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Answer<'_, bool> {
+        on_a_connection!(self, |db| lease::take(db, &name, &holder, now, until))
+    }
+
+    fn publish_runbook(&self, document: NewRunbook) -> Answer<'_, RunbookDocument> {
+        on_a_connection!(self, |db| runbook::publish(db, document))
+    }
+
+    fn runbook(&self, name: String, version: Option<u32>) -> Answer<'_, Option<RunbookDocument>> {
+        on_a_connection!(self, |db| runbook::find(db, &name, version))
+    }
+
+    fn runbooks(&self, name: Option<String>) -> Answer<'_, Vec<RunbookDocument>> {
+        on_a_connection!(self, |db| runbook::list(db, name.as_deref()))
+    }
+
+    fn deactivate_runbook(&self, name: String, version: u32) -> Answer<'_, bool> {
+        on_a_connection!(self, |db| runbook::deactivate(db, &name, version))
+    }
+
+    fn note_runbook(&self, id: i64, error: Option<String>, at: Timestamp) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| runbook::note(db, id, error.as_deref(), at))
+    }
+
+    fn overdue_applied(&self, id: i64) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| runbook::overdue_applied(db, id))
+    }
+
+    fn automation(&self, runbook: String) -> Answer<'_, Option<Automation>> {
+        on_a_connection!(self, |db| runbook::automation(db, &runbook))
+    }
+
+    fn set_automation(
+        &self,
+        runbook: String,
+        enabled: bool,
+        actor: String,
+        at: Timestamp,
+    ) -> Answer<'_, Automation> {
+        on_a_connection!(self, |db| runbook::set_automation(db, &runbook, enabled, &actor, at))
+    }
+
+    fn batch(&self, id: BatchId) -> Answer<'_, Option<Batch>> {
+        on_a_connection!(self, |db| batch::find(db, id))
+    }
+
+    fn batches(&self, filter: BatchFilter, slice: Slice) -> Answer<'_, Listed<Batch>> {
+        on_a_connection!(self, |db| batch::list(db, &filter, slice))
+    }
+
+    fn members(&self, filter: MemberFilter, slice: Slice) -> Answer<'_, Listed<Member>> {
+        on_a_connection!(self, |db| member::list(db, &filter, slice))
+    }
+
+    fn removals_dispatched(&self, members: Vec<MemberId>, at: Timestamp) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| member::removals_dispatched(db, &members, at))
+    }
+
+    fn keys_in_batches(&self, runbook: String) -> Answer<'_, Vec<(String, BatchId)>> {
+        on_a_connection!(self, |db| member::keys_in_batches(db, &runbook))
+    }
+
+    fn seen_keys(&self, runbook: String, present: Vec<String>) -> Answer<'_, Vec<String>> {
+        on_a_connection!(self, |db| runbook::seen_keys(db, &runbook, &present))
+    }
+
+    fn note_keys(&self, runbook: String, keys: Vec<String>) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| runbook::note_keys(db, &runbook, &keys))
+    }
+
+    fn batch_runs(
+        &self,
+        batch: BatchId,
+        role: Option<BatchRole>,
+        member: Option<MemberId>,
+    ) -> Answer<'_, Vec<BatchRun>> {
+        on_a_connection!(self, |db| batch::runs(db, batch, role, member))
+    }
+
+    fn numbered_run(&self, number: RunNumber) -> Answer<'_, Option<BatchRun>> {
+        on_a_connection!(self, |db| batch::numbered(db, number))
+    }
+
+    fn batch_events(
+        &self,
+        batch: Option<BatchId>,
+        after: i64,
+        limit: usize,
+    ) -> Answer<'_, Vec<BatchEvent>> {
+        on_a_connection!(self, |db| batch::events(db, batch, after, limit))
     }
 
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {

@@ -1,11 +1,12 @@
 //! What the server's answers say about each item of a group.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use stepwell_core::id::RunId;
+use stepwell_core::id::{BatchId, RunId};
 use uuid::Uuid;
 
 use super::columns::Columns;
+use super::judge::Judgment;
 use super::listen::Word;
 use super::pipeline::Pipeline;
 use super::send::{SentFirst, SentRest};
@@ -17,15 +18,20 @@ use crate::rows::{CreateRows, GroupRows, ItemRows};
 #[derive(Default)]
 pub(super) struct Facts {
     /// open runs of tenants that have a cap, before this group
-    open: HashMap<String, i64>,
+    pub(super) open: HashMap<String, i64>,
     /// runs that moved, with their tenant where that got room by it
-    advanced: HashMap<RunId, Option<String>>,
+    pub(super) advanced: HashMap<RunId, Option<String>>,
     rescheduled: HashSet<RunId>,
     /// runs that got the key they were asked for under
     keys_taken: HashSet<RunId>,
     key_holders: HashMap<(String, KeyHash), KeyHolder>,
-    /// runs that their tenant has no room for, with what is open there
-    refused: BTreeMap<RunId, u32>,
+    /// where batches stand that are to be decided about
+    pub(super) batch_versions: HashMap<BatchId, u64>,
+    /// of the runs that are to begin with a batch, those that are there already
+    pub(super) runs_known: HashSet<RunId>,
+    /// members who are to join a batch, each with one who is there already
+    pub(super) members_known: HashMap<BatchId, Vec<(i64, i64)>>,
+    judgment: Judgment,
     created: HashSet<RunId>,
     /// runs that exist, with their owners
     owners: HashMap<RunId, Epoch>,
@@ -60,7 +66,25 @@ impl Facts {
             };
             facts.key_holders.insert(key, holder);
         }
+        facts.add_batches(pipeline, sent)?;
         Ok(facts)
+    }
+
+    fn add_batches(&mut self, pipeline: &Pipeline<'_>, sent: &SentFirst) -> Result<(), StoreError> {
+        for row in pipeline.rows(sent.batch_versions) {
+            let mut columns = Columns::of(row);
+            self.batch_versions.insert(BatchId(columns.take()?), columns.count()?);
+        }
+        for row in pipeline.rows(sent.runs_known) {
+            self.runs_known.insert(Columns::of(row).run_id()?);
+        }
+        for row in pipeline.rows(sent.members_known) {
+            let mut columns = Columns::of(row);
+            let batch = BatchId(columns.take()?);
+            let known = (columns.take()?, columns.take()?);
+            self.members_known.entry(batch).or_default().push(known);
+        }
+        Ok(())
     }
 
     /// What is known in the end.
@@ -68,9 +92,9 @@ impl Facts {
         mut self,
         pipeline: &Pipeline<'_>,
         sent: &SentRest,
-        refused: BTreeMap<RunId, u32>,
+        judgment: Judgment,
     ) -> Result<Self, StoreError> {
-        self.refused = refused;
+        self.judgment = judgment;
         for row in pipeline.rows(sent.created) {
             self.created.insert(Columns::of(row).run_id()?);
         }
@@ -84,39 +108,7 @@ impl Facts {
         Ok(self)
     }
 
-    /// Runs that their tenant has no room for, counted in the order of the items: what ends makes room for
-    /// what comes after it.
-    pub(super) fn refused(&self, group: &GroupRows) -> BTreeMap<RunId, u32> {
-        let mut open = self.open.clone();
-        let mut refused = BTreeMap::new();
-        for item in &group.items {
-            match item {
-                ItemRows::Advance(advance) => {
-                    let tenant = self.advanced.get(&advance.run).and_then(Option::as_ref);
-                    if let Some(count) = tenant.and_then(|tenant| open.get_mut(tenant)) {
-                        *count -= 1;
-                    }
-                }
-                ItemRows::Create(create) if self.has_its_key(create) && create.takes_room() => {
-                    let Some(count) = open.get_mut(create.header.tenant.as_str()) else { continue };
-                    let found = u32::try_from(*count).unwrap_or(0);
-                    if create.tenant_cap.is_some_and(|cap| found >= cap) {
-                        refused.insert(create.header.id, found);
-                    } else {
-                        *count += 1;
-                    }
-                }
-                ItemRows::Create(_)
-                | ItemRows::Reschedule { .. }
-                | ItemRows::Audit(_)
-                | ItemRows::Forward(_)
-                | ItemRows::Batch(_) => {}
-            }
-        }
-        refused
-    }
-
-    fn has_its_key(&self, create: &CreateRows) -> bool {
+    pub(super) fn has_its_key(&self, create: &CreateRows) -> bool {
         create.key.is_none() || self.keys_taken.contains(&create.header.id)
     }
 
@@ -129,31 +121,35 @@ impl Facts {
             ItemRows::Reschedule { run, .. } => done(self.rescheduled.contains(run)),
             ItemRows::Audit(report) => done(self.owners.contains_key(&report.run)),
             ItemRows::Forward(input) => done(self.owners.contains_key(&input.run)),
-            ItemRows::Batch(_) => Verdict::Stale,
+            ItemRows::Batch(write) => self.judgment.of_batch(write.batch.id),
         };
         group.items.iter().map(verdict).collect()
     }
 
     fn of_creation(&self, create: &CreateRows) -> Verdict {
         let id = create.header.id;
-        if let Some(open) = self.refused.get(&id) {
+        if let Some(open) = self.judgment.refused.get(&id) {
             return Verdict::TenantFull { open: *open };
         }
         if self.created.contains(&id) {
             return Verdict::Done;
         }
-        let Some(key) = create.key.as_ref().filter(|_| !self.has_its_key(create)) else {
-            return Verdict::Stale;
-        };
-        match self.key_holders.get(&(create.header.tenant.as_str().to_owned(), key.hash)) {
+        match self.key_holder(create) {
             // Whoever was first in this very group found no room, so this one does not either.
-            Some(holder) if self.refused.contains_key(&holder.run) => {
-                Verdict::TenantFull { open: self.refused[&holder.run] }
+            Some(holder) if self.judgment.refused.contains_key(&holder.run) => {
+                Verdict::TenantFull { open: self.judgment.refused[&holder.run] }
             }
-            Some(holder) => Verdict::Duplicate(*holder),
-            // It was freed a moment ago.
+            Some(holder) => Verdict::Duplicate(holder),
+            // It is there already; or its key was freed a moment ago.
             None => Verdict::Stale,
         }
+    }
+
+    /// Who holds the key that a run was asked for under and did not get.
+    pub(super) fn key_holder(&self, create: &CreateRows) -> Option<KeyHolder> {
+        let key = create.key.as_ref().filter(|_| !self.has_its_key(create))?;
+        let tenant = create.header.tenant.as_str().to_owned();
+        self.key_holders.get(&(tenant, key.hash)).copied()
     }
 
     /// What others are told now that the group stands.

@@ -1,0 +1,5 @@
+-- The version of a runbook that new batches follow.
+SELECT id, name, version, source, is_active, overdue, overdue_applied, rerun_init, created_at, created_by,
+       last_error, last_error_at
+  FROM runbook
+ WHERE name = $1 AND is_active

@@ -1,0 +1,6 @@
+-- The active version of every runbook, by name.
+SELECT id, name, version, source, is_active, overdue, overdue_applied, rerun_init, created_at, created_by,
+       last_error, last_error_at
+  FROM runbook
+ WHERE is_active
+ ORDER BY name
