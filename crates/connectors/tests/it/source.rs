@@ -49,3 +49,20 @@ async fn asked(kind: SourceKind, pairs: &[(&str, &str)]) -> Result<Rows, SourceE
 
 /// A number of the environment that must not be repeated anywhere.
 const SECRET: &str = "s3cret-0f-the-environment";
+
+/// The code of an error and what it says, in lines of at most a hundred characters.
+fn said(error: &SourceError) -> String {
+    let mut lines = vec![String::new()];
+    for word in format!("{}: {error}", error.code()).split(' ') {
+        let line = lines.last_mut().unwrap();
+        match line.len() {
+            0 => line.push_str(word),
+            length if length + word.len() < 100 => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
+}

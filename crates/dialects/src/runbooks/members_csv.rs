@@ -166,9 +166,7 @@ impl Check<'_> {
                 let help = "give every member a key, and remove lines that are empty";
                 Problem::new("empty_key", "the key is empty").help(help)
             }
-            Err(why) => {
-                Problem::new("bad_key", format!("the key {why}")).help("shorten or mend it")
-            }
+            Err(why) => Problem::new("bad_key", format!("the key {why}")),
         };
         let problem = problem.at(column);
         self.add(line, problem);

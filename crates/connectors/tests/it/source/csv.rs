@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use serde_json::json;
 use stepwell_connectors::source::{Limits, SourceError, SourceKind};
 
-use super::{SECRET, VARIABLE, asked, opened};
+use super::{SECRET, VARIABLE, asked, opened, said};
 
 fn folder() -> tempfile::TempDir {
     tempfile::Builder::new().prefix(SECRET).tempdir().unwrap()
@@ -18,7 +18,7 @@ fn write(folder: &Path, name: &str, text: impl AsRef<[u8]>) {
 
 #[track_caller]
 fn check(error: &SourceError, expected: Expect) {
-    let said = format!("{}: {error}", error.code());
+    let said = said(error);
     assert!(!said.contains(SECRET), "{said}");
     expected.assert_eq(&said);
 }
@@ -62,9 +62,9 @@ async fn what_cannot_be_read_is_told_without_the_way_to_it() {
     for (name, expected) in [
         (
             "missing.csv",
-            expect![
-                "unreachable: the source cannot be reached: what MEMBERS names cannot be read (No such file or directory (os error 2))"
-            ],
+            expect![[r#"
+                unreachable: the source cannot be reached: what MEMBERS names cannot be read (No such file or
+                directory (os error 2))"#]],
         ),
         (
             "none",
@@ -80,21 +80,21 @@ async fn what_cannot_be_read_is_told_without_the_way_to_it() {
         ),
         (
             "latin.csv",
-            expect![
-                "unreadable: the answer of the source cannot be read: latin.csv, row 1 below the header: it is not UTF-8; save it with UTF-8 encoding"
-            ],
+            expect![[r#"
+                unreadable: the answer of the source cannot be read: latin.csv, row 1 below the header: it is not
+                UTF-8; save it with UTF-8 encoding"#]],
         ),
         (
             "ragged.csv",
-            expect![
-                "unreadable: the answer of the source cannot be read: ragged.csv, row 2 below the header: columns in the header: 2, values: 1"
-            ],
+            expect![[r#"
+                unreadable: the answer of the source cannot be read: ragged.csv, row 2 below the header: columns in
+                the header: 2, values: 1"#]],
         ),
         (
             "semicolon.csv",
-            expect![
-                "unreadable: the answer of the source cannot be read: semicolon.csv does not tell columns apart by commas; save it with commas"
-            ],
+            expect![[r#"
+                unreadable: the answer of the source cannot be read: semicolon.csv does not tell columns apart by
+                commas; save it with commas"#]],
         ),
         (
             "twice.csv",

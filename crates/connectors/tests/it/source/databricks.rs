@@ -6,11 +6,11 @@ use expect_test::{Expect, expect};
 use stepwell_connectors::source::{Limits, SourceError};
 
 use super::warehouse::{Warehouse, asking};
-use super::{SECRET, VARIABLE, asked};
+use super::{SECRET, VARIABLE, asked, said};
 
 #[track_caller]
 fn check(error: &SourceError, expected: Expect) {
-    let said = format!("{}: {error}", error.code());
+    let said = said(error);
     assert!(!said.contains(SECRET) && !said.contains("p%26ss"), "{said}");
     expected.assert_eq(&said);
 }
@@ -86,9 +86,10 @@ async fn an_application_gets_its_token_from_entra() {
     let error = asked(asking("members 2"), &pairs("0ther-s3cret")).await.unwrap_err();
     check(
         &error,
-        expect![
-            "access_denied: the source does not let us in: Microsoft Entra gives no token (AADSTS7000215: Invalid client secret provided. grant_type=client_credentials&client_id=app&client_secret=[hidden]&scope=2ff814a6-3304-4ab8-85cb-cd0e6f879c1d%2F.default); check AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET"
-        ],
+        expect![[r#"
+            access_denied: the source does not let us in: Microsoft Entra gives no token (AADSTS7000215: Invalid
+            client secret provided: client_secret=[hidden]); check AZURE_TENANT_ID, AZURE_CLIENT_ID and
+            AZURE_CLIENT_SECRET"#]],
     );
 }
 
@@ -103,16 +104,16 @@ async fn a_wrong_token_or_warehouse_is_told() {
     let error = asked(asking("members 1"), &wrong).await.unwrap_err();
     check(
         &error,
-        expect![
-            "access_denied: the source does not let us in: it answered 403 (PERMISSION_DENIED: Invalid access token: Bearer [hidden]); check MEMBERS_TOKEN"
-        ],
+        expect![[r#"
+            access_denied: the source does not let us in: it answered 403 (PERMISSION_DENIED: Invalid access
+            token: Bearer [hidden]); check MEMBERS_TOKEN"#]],
     );
     let other = [url, ("WAREHOUSE", "w-2"), ("MEMBERS_TOKEN", SECRET)];
     let error = asked(asking("members 1"), &other).await.unwrap_err();
     check(
         &error,
-        expect![[
-            r#"query_failed: the query failed: it answered 400 (INVALID_PARAMETER_VALUE: warehouse_id must not be "w-2")"#
-        ]],
+        expect![[r#"
+            query_failed: the query failed: it answered 400 (INVALID_PARAMETER_VALUE: warehouse_id must not be
+            "w-2")"#]],
     );
 }

@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 use stepwell_connectors::source::{Limits, SourceError, SourceKind};
 
 use super::tls::{certificate, check_untrusted, tls_server};
-use super::{SECRET, VARIABLE, asked, opened};
+use super::{SECRET, VARIABLE, asked, opened, said};
 
 fn query() -> SourceKind {
     SourceKind::Dataverse { query: "SELECT name FROM account".to_owned() }
@@ -16,7 +16,7 @@ fn query() -> SourceKind {
 
 #[track_caller]
 fn check(error: &SourceError, expected: Expect) {
-    let said = format!("{}: {error}", error.code());
+    let said = said(error);
     assert!(!said.contains(SECRET), "{said}");
     expected.assert_eq(&said);
 }
@@ -111,8 +111,8 @@ fn what_is_missing_is_named() {
     let unsafe_one = format!("Server=db;Password={SECRET};TrustServerCertificate=yes");
     check(
         &opened(&[(VARIABLE, &unsafe_one)]),
-        expect![
-            "bad_variable: the environment variable MEMBERS cannot be used: TrustServerCertificate must be false: the server proves who it is"
-        ],
+        expect![[r#"
+            bad_variable: the environment variable MEMBERS cannot be used: TrustServerCertificate must be false:
+            the server proves who it is"#]],
     );
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use stepwell_connectors::source::conformance::member;
 use stepwell_connectors::source::{Limits, SourceError, SourceKind};
 
-use super::{SECRET, VARIABLE, asked, opened};
+use super::{SECRET, VARIABLE, asked, opened, said};
 
 /// How many members a page has.
 const PAGE: usize = 5_000;
@@ -92,7 +92,7 @@ fn at(query: &str, rows: Option<&str>) -> SourceKind {
 
 #[track_caller]
 fn check(error: &SourceError, expected: Expect) {
-    expected.assert_eq(&format!("{}: {error}", error.code()));
+    expected.assert_eq(&said(error));
 }
 
 // Half of a list would look like members that have left.
@@ -107,9 +107,9 @@ async fn a_list_in_pages_is_read_to_its_end() {
     let elsewhere = asked(at("/odata?page=x", Some("value")), &pairs).await.unwrap_err();
     check(
         &elsewhere,
-        expect![
-            "unreadable: the answer of the source cannot be read: its next page is on another host, which is not asked"
-        ],
+        expect![[r#"
+            unreadable: the answer of the source cannot be read: its next page is on another host, which is not
+            asked"#]],
     );
     let same = asked(at("/odata?page=same", Some("value")), &pairs).await.unwrap_err();
     check(
@@ -132,9 +132,9 @@ async fn an_answer_that_is_no_list_is_told() {
         (
             "{\"a\":[]}",
             None,
-            expect![
-                "unreadable: the answer of the source cannot be read: it is not a list; say with `rows` where in it the list is"
-            ],
+            expect![[r#"
+                unreadable: the answer of the source cannot be read: it is not a list; say with `rows` where in it
+                the list is"#]],
         ),
         (
             "{\"a\":{\"b\":[]}}",
@@ -153,9 +153,9 @@ async fn an_answer_that_is_no_list_is_told() {
         (
             "<html>",
             None,
-            expect![
-                "unreadable: the answer of the source cannot be read: it is not JSON (expected value at line 1 column 1)"
-            ],
+            expect![[r#"
+                unreadable: the answer of the source cannot be read: it is not JSON (expected value at line 1 column
+                1)"#]],
         ),
     ] {
         let mut url = "/json?text=".to_owned();
@@ -177,9 +177,9 @@ async fn a_refusal_says_what_to_look_at() {
         (404, expect!["query_failed: the query failed: it answered 404 (because)"]),
         (
             302,
-            expect![
-                "unreachable: the source cannot be reached: it answered 302, and redirects are not followed; name the URL that it leads to"
-            ],
+            expect![[r#"
+                unreachable: the source cannot be reached: it answered 302, and redirects are not followed; name the
+                URL that it leads to"#]],
         ),
         (503, expect!["unreachable: the source cannot be reached: it answered 503 (because)"]),
     ] {
@@ -190,9 +190,9 @@ async fn a_refusal_says_what_to_look_at() {
     let error = asked(at("/members?count=1", None), &pairs).await.unwrap_err();
     check(
         &error,
-        expect![
-            "access_denied: the source does not let us in: it answered 401 (no such list, [hidden]); check MEMBERS_AUTHORIZATION"
-        ],
+        expect![[r#"
+            access_denied: the source does not let us in: it answered 401 (no such list, [hidden]); check
+            MEMBERS_AUTHORIZATION"#]],
     );
 }
 

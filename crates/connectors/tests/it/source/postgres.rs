@@ -5,7 +5,7 @@ use serde_json::json;
 use stepwell_connectors::source::{SourceError, SourceKind};
 use stepwell_testing::postgres;
 
-use super::{SECRET, VARIABLE, asked};
+use super::{SECRET, VARIABLE, asked, said};
 
 fn query(text: &str) -> SourceKind {
     SourceKind::Postgres { query: text.to_owned() }
@@ -13,7 +13,7 @@ fn query(text: &str) -> SourceKind {
 
 #[track_caller]
 fn check(error: &SourceError, expected: Expect) {
-    let said = format!("{}: {error}", error.code());
+    let said = said(error);
     assert!(!said.contains(SECRET), "{said}");
     expected.assert_eq(&said);
 }
@@ -106,19 +106,24 @@ async fn who_is_not_let_in_is_told_what_to_look_at() {
     let error = asked(query("SELECT 1 AS a"), &[(VARIABLE, &other)]).await.unwrap_err();
     check(
         &error,
-        expect![[
-            r#"access_denied: the source does not let us in: database "nowhere" does not exist; check user, password and database"#
-        ]],
+        expect![[r#"
+            access_denied: the source does not let us in: database "nowhere" does not exist; check user,
+            password and database"#]],
     );
 
     server.query(&url, "CREATE TABLE secret (id integer)");
-    server.query(&url, "CREATE FUNCTION peek() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN SET LOCAL ROLE pg_monitor; RETURN (SELECT count(*) FROM secret); END $$");
+    server.query(
+        &url,
+        "CREATE FUNCTION peek() RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN
+             SET LOCAL ROLE pg_monitor; RETURN (SELECT count(*) FROM secret);
+         END $$",
+    );
     let error = asked(query("SELECT peek() AS n"), &[(VARIABLE, &url)]).await.unwrap_err();
     check(
         &error,
-        expect![
-            "access_denied: the source does not let us in: permission denied for table secret; grant the right to read it"
-        ],
+        expect![[r#"
+            access_denied: the source does not let us in: permission denied for table secret; grant the right to
+            read it"#]],
     );
 }
 

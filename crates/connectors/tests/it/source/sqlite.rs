@@ -8,7 +8,7 @@ use serde_json::json;
 use stepwell_connectors::source::conformance::{NOTES, START};
 use stepwell_connectors::source::{SourceError, SourceKind};
 
-use super::{SECRET, VARIABLE, asked};
+use super::{SECRET, VARIABLE, asked, said};
 
 /// A database with so many members of the suite.
 pub(super) fn filled(folder: &Path, count: usize) -> PathBuf {
@@ -35,7 +35,7 @@ pub(super) fn filled(folder: &Path, count: usize) -> PathBuf {
 
 #[track_caller]
 fn check(error: &SourceError, expected: Expect) {
-    let said = format!("{}: {error}", error.code());
+    let said = said(error);
     assert!(!said.contains(SECRET), "{said}");
     expected.assert_eq(&said);
 }
@@ -105,9 +105,9 @@ async fn a_file_that_is_missing_or_something_else_is_told() {
         ),
         (
             "list.db",
-            expect![
-                "unreadable: the answer of the source cannot be read: the file that MEMBERS names is no SQLite database"
-            ],
+            expect![[r#"
+                unreadable: the answer of the source cannot be read: the file that MEMBERS names is no SQLite
+                database"#]],
         ),
     ] {
         let error = asked(query("SELECT 1 AS a"), &[(VARIABLE, &path(name))]).await.unwrap_err();

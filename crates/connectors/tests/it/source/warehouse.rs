@@ -269,7 +269,8 @@ async fn grant(
         let token = json!({"token_type": "Bearer", "expires_in": 3599, "access_token": api.token});
         return Json(token).into_response();
     }
-    let said = format!("AADSTS7000215: Invalid client secret provided. {form}");
+    let sent = form.split('&').find(|pair| pair.starts_with("client_secret")).unwrap_or_default();
+    let said = format!("AADSTS7000215: Invalid client secret provided: {sent}");
     let error = json!({"error": "invalid_client", "error_description": said});
     (StatusCode::UNAUTHORIZED, Json(error)).into_response()
 }

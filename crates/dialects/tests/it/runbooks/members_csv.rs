@@ -41,11 +41,37 @@ ada@contoso.com,Ada,Lovelace,User,ada;a.l,\"g1, g2\",\"[\"\"E3\"\"]\"
     assert!(csv.warnings.is_empty());
     let lines: Vec<String> = members(&csv)
         .iter()
-        .map(|member| format!("{}: {}", member.key, serde_json::to_string(&member.data).unwrap()))
+        .map(|member| {
+            format!("{}: {}", member.key, serde_json::to_string_pretty(&member.data).unwrap())
+        })
         .collect();
     expect![[r#"
-        ada@contoso.com: {"Aliases":["ada","a.l"],"FirstName":"Ada","Groups":["g1","g2"],"LastName":"Lovelace","Licenses":["E3"],"ObjectType":"User","UserPrincipalName":"ada@contoso.com"}
-        alan@contoso.com: {"Aliases":[],"FirstName":"Alan","Groups":[],"LastName":"Turing\n(Bletchley)","Licenses":[],"ObjectType":"User","UserPrincipalName":" alan@contoso.com "}"#]]
+        ada@contoso.com: {
+          "Aliases": [
+            "ada",
+            "a.l"
+          ],
+          "FirstName": "Ada",
+          "Groups": [
+            "g1",
+            "g2"
+          ],
+          "LastName": "Lovelace",
+          "Licenses": [
+            "E3"
+          ],
+          "ObjectType": "User",
+          "UserPrincipalName": "ada@contoso.com"
+        }
+        alan@contoso.com: {
+          "Aliases": [],
+          "FirstName": "Alan",
+          "Groups": [],
+          "LastName": "Turing\n(Bletchley)",
+          "Licenses": [],
+          "ObjectType": "User",
+          "UserPrincipalName": " alan@contoso.com "
+        }"#]]
     .assert_eq(&lines.join("\n"));
 }
 
@@ -76,10 +102,13 @@ fn columns_that_no_step_uses_are_a_warning() {
     let text = "UserPrincipalName,FirstName,LastName,ObjectType,MigrationDate,Shoe,Hat\n\
                 a,b,c,d,2026-03-15,43,7\n";
     let csv = sound(text.as_bytes(), &runbook);
-    let warnings: Vec<String> = csv.warnings.iter().map(ToString::to_string).collect();
+    let warnings: Vec<String> =
+        csv.warnings.iter().map(|warning| warning.to_string().replace("; ", ";\n  ")).collect();
     expect![[r#"
-        1:1: "MigrationDate" does not say when this batch starts; a batch made of a list goes on when somebody advances it
-        1:1: no step uses "Shoe", "Hat"; the columns of this runbook are "UserPrincipalName", "FirstName", "LastName", "ObjectType", "Aliases", "Groups", "Licenses""#]]
+        1:1: "MigrationDate" does not say when this batch starts;
+          a batch made of a list goes on when somebody advances it
+        1:1: no step uses "Shoe", "Hat";
+          the columns of this runbook are "UserPrincipalName", "FirstName", "LastName", "ObjectType", "Aliases", "Groups", "Licenses""#]]
     .assert_eq(&warnings.join("\n"));
     assert_eq!(members(&csv)[0].data["Shoe"], "43", "and kept");
 }
