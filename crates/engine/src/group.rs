@@ -28,7 +28,7 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::error::EngineError;
-use crate::inputs::{self, Forwarded, Word};
+use crate::inputs::{Forwarded, Inbound, Word};
 use crate::intake::{Ask, Start};
 use crate::settings::Settings;
 
@@ -163,7 +163,7 @@ impl Staged {
                 Plan::Failed(EngineError::Changed { seen: *seen, version: before.version })
             }
             Ask::Command { command, .. } => self.decide(before, command, now, settings),
-            Ask::Input(input) => self.decide_input(before, input, now, settings),
+            Ask::Input(inbound) => self.decide_input(before, inbound, now, settings),
             Ask::PutOff { until, .. } => {
                 self.reschedule(before, Some(*until));
                 Plan::Unchanged(Arc::clone(before))
@@ -177,18 +177,19 @@ impl Staged {
     fn decide_input(
         &mut self,
         before: &Arc<Run>,
-        input: &Input,
+        inbound: &Inbound,
         now: Timestamp,
         settings: &Settings,
     ) -> Plan {
-        let (plan, word) = match inputs::read(input) {
-            Ok(Forwarded { at_version: Some(seen), .. }) if seen != before.version => {
-                let version = before.version;
+        let input = &inbound.input;
+        let (plan, word) = match &inbound.asks_for {
+            Ok(Forwarded { at_version: Some(seen), .. }) if *seen != before.version => {
+                let (seen, version) = (*seen, before.version);
                 let changed = EngineError::Changed { seen, version };
                 (Plan::Failed(changed), Word::Changed { seen, version })
             }
             Ok(Forwarded { command, .. }) => {
-                let plan = self.decide(before, &command, now, settings);
+                let plan = self.decide(before, command, now, settings);
                 let word = match &plan {
                     Plan::Refused(refusal) => Word::Refused(refusal.clone()),
                     Plan::Failed(error) => Word::Failed(error.to_string()),
@@ -197,7 +198,7 @@ impl Staged {
                 (plan, word)
             }
             Err(reason) => {
-                (Plan::Failed(EngineError::Broken(reason.clone())), Word::Failed(reason))
+                (Plan::Failed(EngineError::Broken(reason.clone())), Word::Failed(reason.clone()))
             }
         };
         self.answers.push(InputAnswer {

@@ -39,6 +39,15 @@ pub(crate) struct Forwarded {
     pub(crate) at_version: Option<u64>,
 }
 
+/// Something that another instance has stored for a run of ours, read.
+#[derive(Clone, Debug)]
+pub struct Inbound {
+    /// as it is stored
+    pub(crate) input: Input,
+    /// what it asks for, or why that cannot be read
+    pub(crate) asks_for: Result<Forwarded, String>,
+}
+
 impl Forwarded {
     pub(crate) fn to_text(&self) -> String {
         serde_json::to_string(self).expect("our own types have string keys and finite numbers")
@@ -152,11 +161,20 @@ async fn decide_all(shared: &Shared, intake: &Intake) -> bool {
                 return false;
             }
         };
-        let (count, asks) = (page.len(), page.into_iter().map(|input| Ask::Input(Box::new(input))));
-        if count == 0 {
+        if page.is_empty() {
             return true;
         }
-        let Ok(answers) = intake.ask_patiently(asks.collect()).await else { return true };
+        let mut asks = Vec::with_capacity(page.len());
+        for input in page {
+            match read(shared, &input).await {
+                Ok(asks_for) => asks.push(Ask::Input(Box::new(Inbound { input, asks_for }))),
+                Err(error) => {
+                    tracing::warn!(%error, "input_not_read");
+                    return false;
+                }
+            }
+        }
+        let Ok(answers) = intake.ask_patiently(asks).await else { return true };
         shared.stats.decided(answers.len());
         // What was not struck off would be read again at once, and again.
         if answers.iter().any(|answer| answer.as_ref().is_err_and(EngineError::is_passing)) {
@@ -166,7 +184,13 @@ async fn decide_all(shared: &Shared, intake: &Intake) -> bool {
 }
 
 /// What an input asks for, if it can still be read: a newer release may have written it.
-pub(crate) fn read(input: &Input) -> Result<Forwarded, String> {
-    serde_json::from_str(&input.body)
-        .map_err(|error| format!("input {} cannot be read: {error}", input.id))
+async fn read(shared: &Shared, input: &Input) -> Result<Result<Forwarded, String>, EngineError> {
+    let read: Result<Forwarded, _> = serde_json::from_str(&input.body);
+    let Forwarded { command, at_version } = match read {
+        Ok(forwarded) => forwarded,
+        Err(error) => return Ok(Err(format!("input {} cannot be read: {error}", input.id))),
+    };
+    // A workflow is written down by its name.
+    let command = shared.catalog.resolve(command).await?;
+    Ok(Ok(Forwarded { command, at_version }))
 }

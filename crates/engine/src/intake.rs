@@ -9,10 +9,11 @@ use stepwell_core::command::{Carried, Command};
 use stepwell_core::id::RunId;
 use stepwell_core::run::{Header, Run};
 use stepwell_core::time::Timestamp;
-use stepwell_store::{Input, Key};
+use stepwell_store::Key;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::EngineError;
+use crate::inputs::Inbound;
 
 /// One thing to decide.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub enum Ask {
         at_version: Option<u64>,
     },
     /// something that another instance has stored for a run of ours
-    Input(Box<Input>),
+    Input(Box<Inbound>),
     /// a run cannot be decided now: do not wake it before
     PutOff {
         /// which
@@ -56,7 +57,7 @@ impl Ask {
         match self {
             Self::Start(_) => None,
             Self::Command { run, .. } | Self::PutOff { run, .. } => Some(*run),
-            Self::Input(input) => Some(input.run),
+            Self::Input(inbound) => Some(inbound.input.run),
         }
     }
 }

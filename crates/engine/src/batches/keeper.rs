@@ -25,9 +25,6 @@ use crate::shared::{Shared, stopped};
 /// How often every unsettled batch is looked at, in case a signal was lost.
 const PERIOD: Interval = Interval::from_secs(30);
 
-/// From one look at a busy batch to the next: its counters move with every commit.
-const BREATH: Interval = Interval::from_millis(25);
-
 /// The rest of a batch that could not be moved on.
 const REST: Interval = Interval::from_secs(1);
 
@@ -55,10 +52,8 @@ pub(crate) async fn keeper(shared: Arc<Shared>, intake: Intake) {
             biased;
             () = stopped(&mut stopping) => return,
             () = shared.batches.look.notified() => look_at = shared.now(),
-            () = shared.batches.wake.notified() => {
-                let breath = shared.now().after(BREATH).as_millis();
-                shared.clock.sleep_until_ms(breath).await;
-            }
+            // Whatever is touched while we are at it is looked at together.
+            () = shared.batches.wake.notified() => {}
             () = shared.clock.sleep_until_ms(until.as_millis()) => {}
         }
     }

@@ -1,5 +1,6 @@
 //! The engine, on real stores and the real bus, with a clock that the test moves.
 
+mod batches;
 mod faults;
 mod faulty;
 mod fencing;
