@@ -5,16 +5,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use stepwell_core::batch::{BatchStatus, PhaseStatus};
 use stepwell_core::run::RunStatus;
 use stepwell_core::step::StepStatus;
-use stepwell_core::table::{Arrow, RUN_ARROWS, STEP_ARROWS};
+use stepwell_core::table::{Arrow, BATCH_ARROWS, PHASE_ARROWS, RUN_ARROWS, STEP_ARROWS};
 
 const INTRO: &str = "\
 # The state machine
 
-A run is a graph of steps. Each of the two has a status, and a status changes only by an entry of the run's history. The
-pictures and tables below are drawn from `crates/core/src/table.rs`. A test drives the machine through thousands of random
-lives and fails when an arrow is missing here, or is drawn here and never taken.
+A run is a graph of steps; a batch takes many runs through phases. Each of the four has a status, and a status changes only
+by an entry of the run's or the batch's history. The pictures and tables below are drawn from `crates/core/src/table.rs`.
+Tests drive the machines through thousands of random lives and fail when an arrow is missing here, or is drawn here and never
+taken.
 
 An attempt counts only while its number and its lease are the ones in force; whatever else a worker says is refused and
 changes nothing. Entries that leave a status as it is (an attempt that the bus confirmed, a gate that opened, a question of
@@ -32,8 +34,18 @@ A run is under way from its first recorded attempt on. It ends when all its step
 for it, else as failed if a step failed whose failure matters, else as succeeded.
 ";
 
-/// What each entry means, in the order of a run's life.
-const MEANINGS: [(&str, &str); 22] = [
+const PHASE_INTRO: &str = "\
+A phase of a batch begins when its time has come, or when a person says so, and only while the batch is active. It is over when
+no member is in it any more: completed if at least one did all of it.
+";
+
+const BATCH_INTRO: &str = "\
+A batch is detected with its members, prepared if its runbook has an `init`, and active while its phases run. It ends when every
+phase is over and no member is still catching up: as failed only if a phase failed and none was completed.
+";
+
+/// What each entry means, in the order of a run's life, and then of a batch's.
+const MEANINGS: [(&str, &str); 27] = [
     ("run_started", "the run may go"),
     ("step_carried", "an earlier run had finished the step"),
     ("step_readied", "the step could be dispatched, but the run is paused"),
@@ -54,7 +66,7 @@ const MEANINGS: [(&str, &str); 22] = [
     ("step_cancelled", "the run was stopped, or a failure elsewhere ended everything"),
     (
         "step_skipped",
-        "a step before it, or another item of its step, did not succeed; or its condition did not hold, or a person passed it over",
+        "a step before it, or another item of its step, did not succeed; or its condition did not hold, or a person or a newer version passed it over",
     ),
     ("cancel_requested", "somebody asked to stop the run"),
     ("run_retry_scheduled", "an attempt of the whole run failed; the next one has its time"),
@@ -62,6 +74,17 @@ const MEANINGS: [(&str, &str); 22] = [
     ("run_succeeded", "every step ended well, or its failure does not matter"),
     ("run_failed", "a step failed for good"),
     ("run_cancelled", "what was under way has ended"),
+    (
+        "phase_dispatched",
+        "its time has come, or somebody said so; its gate is opened for every member",
+    ),
+    (
+        "phase_ended",
+        "no member is in it any more; or it was passed over, or replaced by a newer version",
+    ),
+    ("init_dispatched", "the batch is being prepared, for the first time or again"),
+    ("activated", "the batch is prepared, or need not be"),
+    ("ended", "every phase is over, the preparation failed, or a person stopped the batch"),
 ];
 
 #[allow(dead_code)] // A test takes the drawing from here and does not print it.
@@ -73,15 +96,33 @@ fn main() {
 pub(crate) fn drawing() -> String {
     let steps: Vec<Drawn> = STEP_ARROWS.iter().map(|arrow| drawn(arrow, step_word)).collect();
     let runs: Vec<Drawn> = RUN_ARROWS.iter().map(|arrow| drawn(arrow, run_word)).collect();
+    let phases: Vec<Drawn> =
+        PHASE_ARROWS.iter().map(|arrow| drawn(arrow, PhaseStatus::word)).collect();
+    let batches: Vec<Drawn> =
+        BATCH_ARROWS.iter().map(|arrow| drawn(arrow, BatchStatus::word)).collect();
     let step_ends = ends(&StepStatus::ALL, step_word, |status| status.is_terminal());
     let run_ends = ends(&RunStatus::ALL, run_word, |status| status.is_terminal());
-    format!(
-        "{INTRO}\n## A step\n\n{STEP_INTRO}\n{}\n{}\n## A run\n\n{RUN_INTRO}\n{}\n{}",
-        picture(&steps, "waiting", &step_ends),
-        table(&steps),
-        picture(&runs, "created", &run_ends),
-        table(&runs),
-    )
+    let phase_ends = ends(PhaseStatus::ALL, PhaseStatus::word, |status| status.is_terminal());
+    let batch_ends = ends(BatchStatus::ALL, BatchStatus::word, |status| status.is_terminal());
+    [
+        INTRO.to_owned(),
+        chapter("A step", STEP_INTRO, &steps, "waiting", &step_ends),
+        chapter("A run", RUN_INTRO, &runs, "created", &run_ends),
+        chapter("A phase", PHASE_INTRO, &phases, "pending", &phase_ends),
+        chapter("A batch", BATCH_INTRO, &batches, "detected", &batch_ends),
+    ]
+    .join("\n")
+}
+
+fn chapter(
+    title: &str,
+    intro: &str,
+    arrows: &[Drawn],
+    first: &str,
+    ends: &BTreeSet<&str>,
+) -> String {
+    let (picture, table) = (picture(arrows, first, ends), table(arrows));
+    format!("## {title}\n\n{intro}\n{picture}\n{table}")
 }
 
 /// An arrow in words.

@@ -1,9 +1,10 @@
-//! The arrows of the two machines, as data.
+//! The arrows of the machines, as data: of steps and runs, of phases and batches.
 //!
-//! A test drives [`crate::decide`] through random lives and compares every change with this table:
-//! an arrow that is missing here, or never taken there, fails it. The picture in
-//! `docs/state-machine.md` is drawn from here too.
+//! Tests drive [`crate::decide`] and [`crate::batch`] through random lives and compare every change
+//! with this table: an arrow that is missing here, or never taken there, fails them. The pictures in
+//! `docs/state-machine.md` are drawn from here too.
 
+use crate::batch::{BatchStatus, PhaseStatus};
 use crate::run::RunStatus;
 use crate::step::StepStatus;
 
@@ -18,11 +19,7 @@ pub struct Arrow<S> {
     pub to: S,
 }
 
-const fn step(from: StepStatus, entry: &'static str, to: StepStatus) -> Arrow<StepStatus> {
-    Arrow { from, entry, to }
-}
-
-const fn run(from: RunStatus, entry: &'static str, to: RunStatus) -> Arrow<RunStatus> {
+const fn arrow<S: Copy>(from: S, entry: &'static str, to: S) -> Arrow<S> {
     Arrow { from, entry, to }
 }
 
@@ -33,58 +30,58 @@ pub const STEP_ARROWS: &[Arrow<StepStatus>] = {
         Succeeded, TimedOut, Waiting,
     };
     &[
-        step(Waiting, "step_carried", Succeeded),
-        step(Waiting, "step_readied", Ready),
-        step(Waiting, "step_expanded", Expanded),
-        step(Waiting, "step_dispatched", Dispatched),
-        step(Waiting, "step_failed", Failed),
-        step(Waiting, "step_skipped", Skipped),
-        step(Waiting, "step_cancelled", Cancelled),
-        step(Waiting, "step_succeeded", Succeeded),
-        step(Ready, "step_expanded", Expanded),
-        step(Ready, "step_dispatched", Dispatched),
-        step(Ready, "step_failed", Failed),
-        step(Ready, "step_operated", RetryWait),
-        step(Ready, "step_skipped", Skipped),
-        step(Ready, "step_cancelled", Cancelled),
-        step(Ready, "step_succeeded", Succeeded),
-        step(Expanded, "step_gathered", Succeeded),
-        step(Expanded, "step_succeeded", Succeeded),
-        step(Expanded, "step_failed", Failed),
-        step(Expanded, "step_cancelled", Cancelled),
-        step(Expanded, "step_skipped", Skipped),
-        step(Dispatched, "step_acked", Acked),
-        step(Dispatched, "step_polling", Polling),
-        step(Dispatched, "attempt_failed", RetryWait),
-        step(Dispatched, "step_held", RetryWait),
-        step(Dispatched, "step_operated", RetryWait),
-        step(Dispatched, "step_succeeded", Succeeded),
-        step(Dispatched, "step_failed", Failed),
-        step(Dispatched, "step_timed_out", TimedOut),
-        step(Dispatched, "step_cancelled", Cancelled),
-        step(Dispatched, "step_skipped", Skipped),
-        step(Acked, "step_polling", Polling),
-        step(Acked, "attempt_failed", RetryWait),
-        step(Acked, "step_held", RetryWait),
-        step(Acked, "step_operated", RetryWait),
-        step(Acked, "step_succeeded", Succeeded),
-        step(Acked, "step_failed", Failed),
-        step(Acked, "step_timed_out", TimedOut),
-        step(Acked, "step_cancelled", Cancelled),
-        step(Acked, "step_skipped", Skipped),
-        step(Polling, "attempt_failed", RetryWait),
-        step(Polling, "step_held", RetryWait),
-        step(Polling, "step_operated", RetryWait),
-        step(Polling, "step_succeeded", Succeeded),
-        step(Polling, "step_failed", Failed),
-        step(Polling, "step_timed_out", TimedOut),
-        step(Polling, "step_cancelled", Cancelled),
-        step(Polling, "step_skipped", Skipped),
-        step(RetryWait, "step_dispatched", Dispatched),
-        step(RetryWait, "step_readied", Ready),
-        step(RetryWait, "step_cancelled", Cancelled),
-        step(RetryWait, "step_skipped", Skipped),
-        step(RetryWait, "step_succeeded", Succeeded),
+        arrow(Waiting, "step_carried", Succeeded),
+        arrow(Waiting, "step_readied", Ready),
+        arrow(Waiting, "step_expanded", Expanded),
+        arrow(Waiting, "step_dispatched", Dispatched),
+        arrow(Waiting, "step_failed", Failed),
+        arrow(Waiting, "step_skipped", Skipped),
+        arrow(Waiting, "step_cancelled", Cancelled),
+        arrow(Waiting, "step_succeeded", Succeeded),
+        arrow(Ready, "step_expanded", Expanded),
+        arrow(Ready, "step_dispatched", Dispatched),
+        arrow(Ready, "step_failed", Failed),
+        arrow(Ready, "step_operated", RetryWait),
+        arrow(Ready, "step_skipped", Skipped),
+        arrow(Ready, "step_cancelled", Cancelled),
+        arrow(Ready, "step_succeeded", Succeeded),
+        arrow(Expanded, "step_gathered", Succeeded),
+        arrow(Expanded, "step_succeeded", Succeeded),
+        arrow(Expanded, "step_failed", Failed),
+        arrow(Expanded, "step_cancelled", Cancelled),
+        arrow(Expanded, "step_skipped", Skipped),
+        arrow(Dispatched, "step_acked", Acked),
+        arrow(Dispatched, "step_polling", Polling),
+        arrow(Dispatched, "attempt_failed", RetryWait),
+        arrow(Dispatched, "step_held", RetryWait),
+        arrow(Dispatched, "step_operated", RetryWait),
+        arrow(Dispatched, "step_succeeded", Succeeded),
+        arrow(Dispatched, "step_failed", Failed),
+        arrow(Dispatched, "step_timed_out", TimedOut),
+        arrow(Dispatched, "step_cancelled", Cancelled),
+        arrow(Dispatched, "step_skipped", Skipped),
+        arrow(Acked, "step_polling", Polling),
+        arrow(Acked, "attempt_failed", RetryWait),
+        arrow(Acked, "step_held", RetryWait),
+        arrow(Acked, "step_operated", RetryWait),
+        arrow(Acked, "step_succeeded", Succeeded),
+        arrow(Acked, "step_failed", Failed),
+        arrow(Acked, "step_timed_out", TimedOut),
+        arrow(Acked, "step_cancelled", Cancelled),
+        arrow(Acked, "step_skipped", Skipped),
+        arrow(Polling, "attempt_failed", RetryWait),
+        arrow(Polling, "step_held", RetryWait),
+        arrow(Polling, "step_operated", RetryWait),
+        arrow(Polling, "step_succeeded", Succeeded),
+        arrow(Polling, "step_failed", Failed),
+        arrow(Polling, "step_timed_out", TimedOut),
+        arrow(Polling, "step_cancelled", Cancelled),
+        arrow(Polling, "step_skipped", Skipped),
+        arrow(RetryWait, "step_dispatched", Dispatched),
+        arrow(RetryWait, "step_readied", Ready),
+        arrow(RetryWait, "step_cancelled", Cancelled),
+        arrow(RetryWait, "step_skipped", Skipped),
+        arrow(RetryWait, "step_succeeded", Succeeded),
     ]
 };
 
@@ -92,21 +89,51 @@ pub const STEP_ARROWS: &[Arrow<StepStatus>] = {
 pub const RUN_ARROWS: &[Arrow<RunStatus>] = {
     use RunStatus::{Cancelled, Cancelling, Created, Failed, Ready, RetryWait, Running, Succeeded};
     &[
-        run(Created, "run_started", Ready),
-        run(Created, "cancel_requested", Cancelling),
-        run(Ready, "step_dispatched", Running),
-        run(Ready, "cancel_requested", Cancelling),
-        run(Ready, "run_succeeded", Succeeded),
-        run(Ready, "run_failed", Failed),
-        run(Running, "run_retry_scheduled", RetryWait),
-        run(Running, "cancel_requested", Cancelling),
-        run(Running, "run_succeeded", Succeeded),
-        run(Running, "run_failed", Failed),
-        run(RetryWait, "run_retried", Running),
-        run(RetryWait, "step_dispatched", Running),
-        run(RetryWait, "cancel_requested", Cancelling),
-        run(RetryWait, "run_succeeded", Succeeded),
-        run(RetryWait, "run_failed", Failed),
-        run(Cancelling, "run_cancelled", Cancelled),
+        arrow(Created, "run_started", Ready),
+        arrow(Created, "cancel_requested", Cancelling),
+        arrow(Ready, "step_dispatched", Running),
+        arrow(Ready, "cancel_requested", Cancelling),
+        arrow(Ready, "run_succeeded", Succeeded),
+        arrow(Ready, "run_failed", Failed),
+        arrow(Running, "run_retry_scheduled", RetryWait),
+        arrow(Running, "cancel_requested", Cancelling),
+        arrow(Running, "run_succeeded", Succeeded),
+        arrow(Running, "run_failed", Failed),
+        arrow(RetryWait, "run_retried", Running),
+        arrow(RetryWait, "step_dispatched", Running),
+        arrow(RetryWait, "cancel_requested", Cancelling),
+        arrow(RetryWait, "run_succeeded", Succeeded),
+        arrow(RetryWait, "run_failed", Failed),
+        arrow(Cancelling, "run_cancelled", Cancelled),
+    ]
+};
+
+/// Every arrow of a phase of a batch.
+pub const PHASE_ARROWS: &[Arrow<PhaseStatus>] = {
+    use PhaseStatus::{Completed, Dispatched, Failed, Pending, Skipped, Superseded};
+    &[
+        arrow(Pending, "phase_dispatched", Dispatched),
+        arrow(Pending, "phase_ended", Skipped),
+        arrow(Pending, "phase_ended", Superseded),
+        arrow(Dispatched, "phase_ended", Completed),
+        arrow(Dispatched, "phase_ended", Failed),
+        arrow(Dispatched, "phase_ended", Superseded),
+    ]
+};
+
+/// Every arrow of a batch.
+pub const BATCH_ARROWS: &[Arrow<BatchStatus>] = {
+    use BatchStatus::{Active, Cancelled, Completed, Detected, Failed, InitDispatched};
+    &[
+        arrow(Detected, "init_dispatched", InitDispatched),
+        arrow(Detected, "activated", Active),
+        arrow(Detected, "ended", Cancelled),
+        arrow(InitDispatched, "activated", Active),
+        arrow(InitDispatched, "ended", Failed),
+        arrow(InitDispatched, "ended", Cancelled),
+        arrow(Active, "init_dispatched", InitDispatched),
+        arrow(Active, "ended", Completed),
+        arrow(Active, "ended", Failed),
+        arrow(Active, "ended", Cancelled),
     ]
 };

@@ -109,6 +109,32 @@ pub enum BatchEntry {
 }
 
 impl BatchEntry {
+    /// The word it is stored and shown under.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Detected => "detected",
+            Self::InitDispatched { .. } => "init_dispatched",
+            Self::InitSucceeded => "init_succeeded",
+            Self::InitFailed => "init_failed",
+            Self::Activated => "activated",
+            Self::Advanced { .. } => "advanced",
+            Self::PhaseDispatched { .. } => "phase_dispatched",
+            Self::PhaseEnded { .. } => "phase_ended",
+            Self::MembersJoined { .. } => "members_joined",
+            Self::MembersRemoved { .. } => "members_removed",
+            Self::StartMoved { .. } => "start_moved",
+            Self::VersionAdopted { .. } => "version_adopted",
+            Self::Paused { .. } => "paused",
+            Self::Resumed { .. } => "resumed",
+            Self::CancelRequested { .. } => "cancel_requested",
+            Self::SweepBegun { .. } => "sweep_begun",
+            Self::SweepAdvanced { .. } => "sweep_advanced",
+            Self::SweepEnded => "sweep_ended",
+            Self::Ended { .. } => "ended",
+        }
+    }
+
     /// Somebody may want to read it: how far a sweep has come is of interest only until it is done.
     #[must_use]
     pub fn is_of_interest(&self) -> bool {

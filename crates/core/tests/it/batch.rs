@@ -7,5 +7,6 @@ mod manual;
 mod phases;
 mod random;
 mod stop;
+mod table;
 mod versions;
 mod world;

@@ -24,6 +24,9 @@ fn the_written_form_of_every_entry_of_a_batch_stays_as_it_is() {
     expect_file!["../golden/batch_entries.json"].assert_eq(&text);
     let read: Vec<BatchEntry> = serde_json::from_str(&text).unwrap();
     assert_eq!(read, entries());
+    for (entry, line) in read.iter().zip(&lines) {
+        assert!(line.starts_with(&format!("{{\"entry\":\"{}\"", entry.word())), "{line}");
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::world::{
 use crate::world::somebody;
 
 #[derive(Clone, Debug)]
-enum Move {
+pub(super) enum Move {
     Pass { minutes: u32 },
     Count { phase: usize, open: i64, succeeded: i64 },
     CountMembers { open: i64 },
@@ -62,7 +62,7 @@ fn moves() -> impl Strategy<Value = Move> {
 }
 
 /// Now and then somebody stops it; not so often that no life is long.
-fn lives() -> impl Strategy<Value = (bool, bool, Vec<Move>)> {
+pub(super) fn lives() -> impl Strategy<Value = (bool, bool, Vec<Move>)> {
     let moves = vec(moves(), 1..60);
     (any::<bool>(), any::<bool>(), moves, proptest::option::weighted(0.3, 0..60_usize)).prop_map(
         |(manual, has_init, mut moves, stop)| {
@@ -80,8 +80,14 @@ fn offsets_named(offsets: &[i32]) -> Vec<(&'static str, i32)> {
     ["one", "two", "three"].into_iter().zip(sorted).collect()
 }
 
+/// A batch of three phases before its first decision.
+pub(super) fn born(manual: bool, has_init: bool) -> World {
+    let mode = if manual { BatchMode::Manual } else { BatchMode::Scheduled };
+    World::of(mode, &timeline_of(1, has_init, &offsets_named(&[5 * DAY, DAY, 0])))
+}
+
 /// What a move asks for; `None` if it only lets the world go on.
-fn command(world: &mut World, next: &Move) -> Option<BatchCommand> {
+pub(super) fn command(world: &mut World, next: &Move) -> Option<BatchCommand> {
     let place = |number: usize| number % world.batch.phases.len();
     Some(match next {
         Move::Pass { minutes } => {
@@ -183,9 +189,7 @@ proptest! {
     // whatever is asked, in whatever order.
     #[test]
     fn a_batch_keeps_its_rules_whatever_is_asked((manual, has_init, moves) in lives()) {
-        let mode = if manual { BatchMode::Manual } else { BatchMode::Scheduled };
-        let phases = offsets_named(&[5 * DAY, DAY, 0]);
-        let mut world = World::of(mode, &timeline_of(1, has_init, &phases));
+        let mut world = born(manual, has_init);
         let first = world.batch.clone();
         let mut begun = Vec::new();
         world.does(BatchCommand::Detect);
