@@ -119,3 +119,93 @@ impl Catalog {
 fn unusable(name: &str, version: u32, problems: Problems) -> EngineError {
     EngineError::BadWorkflow { name: name.to_owned(), version, problems }
 }
+
+#[cfg(test)]
+mod tests {
+    use stepwell_core::batch::Overdue;
+    use stepwell_core::command::Adopted;
+    use stepwell_core::time::Timestamp;
+    use stepwell_store::memory::MemoryStore;
+    use stepwell_store::{NewRunbook, Store};
+
+    use super::*;
+
+    const HEAD: &str = "name: wave
+data_source: {type: csv, connection: WAVE, primary_key: id, batch_time: immediate}
+";
+
+    /// A catalog over a store with one version of a runbook for each of these texts.
+    async fn with(versions: &[&str]) -> Catalog {
+        let store = MemoryStore::new();
+        for text in versions {
+            let published = store.publish_runbook(NewRunbook {
+                name: "wave".to_owned(),
+                source: format!("{HEAD}{text}"),
+                overdue: Overdue::Ignore,
+                rerun_init: false,
+                created_at: Timestamp::from_millis(0),
+                created_by: "tests".to_owned(),
+            });
+            published.await.expect("a store in memory takes it");
+        }
+        Catalog::new(Arc::new(store))
+    }
+
+    const OLD: &str =
+        "phases: [{name: p, offset: T-0, steps: [{name: s, worker_id: w, function: F}]}]
+init: [{name: i, worker_id: w, function: I}]
+";
+    const NEW: &str =
+        "phases: [{name: q, offset: T-0, steps: [{name: s, worker_id: w, function: G}]}]
+";
+
+    fn steps(compiled: &Compiled) -> Vec<&str> {
+        compiled.workflow.steps.iter().map(|step| step.id.as_str()).collect()
+    }
+
+    // A-125: the way of a member follows from the documents, whichever versions it has followed.
+    #[tokio::test]
+    async fn the_workflows_of_a_runbook_follow_from_its_documents() {
+        let catalog = with(&[OLD, NEW]).await;
+        let member = catalog.version("runbook-member:wave", 1).await.expect("a member's way");
+        assert_eq!(steps(&member), ["p@1/s"]);
+        let chain = catalog.version("runbook-member@1:wave", 2).await.expect("a longer way");
+        assert_eq!(steps(&chain), ["p@1/s", "q@2/s"]);
+        assert_eq!(
+            (chain.workflow.name.as_str(), chain.workflow.version),
+            ("runbook-member@1:wave", 2)
+        );
+        let init = catalog.version("runbook-init:wave", 1).await.expect("a preparation");
+        assert_eq!(steps(&init), ["i"]);
+        let again = catalog.version("runbook-member@1:wave", 2).await.expect("it is kept");
+        assert!(Arc::ptr_eq(&chain, &again));
+    }
+
+    #[tokio::test]
+    async fn what_a_runbook_does_not_have_is_told() {
+        let catalog = with(&[NEW]).await;
+        for (name, version, told) in [
+            ("runbook-init:wave", 1, "runbook wave version 1 has no init"),
+            ("runbook-removal:wave", 1, "runbook wave version 1 has no on_member_removed"),
+            ("runbook-member:wave", 7, "runbook wave version 7 is not in the store"),
+            ("runbook-member@3:wave", 1, "runbook wave version 3 is not in the store"),
+        ] {
+            let Err(error) = catalog.version(name, version).await else {
+                panic!("{name} is there")
+            };
+            assert!(error.to_string().ends_with(told), "{error}");
+        }
+    }
+
+    // A command that another instance wrote down names the workflow only.
+    #[tokio::test]
+    async fn a_command_without_its_workflow_is_given_it() {
+        let catalog = with(&[OLD, NEW]).await;
+        let workflow = Adopted::named("runbook-member@1:wave", 2);
+        let command = Command::Adopt { workflow, superseded: Vec::new(), skipped: Vec::new() };
+        let resolved = catalog.resolve(command).await.expect("it is known");
+        let Command::Adopt { workflow, .. } = resolved else { panic!("another command") };
+        assert_eq!(workflow.definition.map(|it| it.steps.len()), Some(2));
+        assert_eq!(catalog.resolve(Command::Wake).await.expect("it needs nothing"), Command::Wake);
+    }
+}
