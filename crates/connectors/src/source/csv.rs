@@ -1,6 +1,7 @@
 //! A CSV file, or all of a directory. CSV knows no types: every value is text.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use csv::{ReaderBuilder, StringRecord};
@@ -12,6 +13,10 @@ use super::environment::Variables;
 use super::error::SourceError;
 use super::{Limits, Rows, Source};
 use crate::bus::Answer;
+
+/// Read as the last row of every file. If it does not come, a quotation mark was left open, and the
+/// reader has taken the rest of the file for one value without a word.
+const END: &str = "\u{0}end of the file";
 
 /// The file, or the directory, of a variable.
 pub(super) struct Csv {
@@ -93,10 +98,12 @@ fn read_file(
     let fault = |row: usize, what: &str| {
         SourceError::unreadable(format!("{name}, row {row} below the header: {what}"))
     };
+    let end = format!("\n{END}\n");
+    let file = file.chain(end.as_bytes());
     let mut reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
     let mut record = StringRecord::new();
     let has_header = reader.read_record(&mut record).map_err(|error| fault(0, &said(&error)))?;
-    if !has_header {
+    if !has_header || is_end(&record) {
         return Err(SourceError::unreadable(format!(
             "{name} is empty; it must begin with columns"
         )));
@@ -113,6 +120,9 @@ fn read_file(
     let mut row = 0;
     while reader.read_record(&mut record).map_err(|error| fault(row + 1, &said(&error)))? {
         row += 1;
+        if is_end(&record) {
+            return Ok(());
+        }
         let (values, columns) = (record.len(), collector.columns().len());
         if values != columns {
             let what = format!("columns in the header: {columns}, values: {values}");
@@ -123,7 +133,11 @@ fn read_file(
             return Err(SourceError::TimedOut { after: limits.time_max });
         }
     }
-    Ok(())
+    Err(fault(row, "a quotation mark opens a value and is never closed"))
+}
+
+fn is_end(record: &StringRecord) -> bool {
+    record.len() == 1 && &record[0] == END
 }
 
 /// The first header decides. A single column with another delimiter in it is never meant.

@@ -53,6 +53,7 @@ async fn what_cannot_be_read_is_told_without_the_way_to_it() {
     write(folder.path(), "empty.csv", "");
     write(folder.path(), "latin.csv", b"Id\nJ\xf6rg\n");
     write(folder.path(), "ragged.csv", "Id,Name\n1,Ada\n2\n");
+    write(folder.path(), "open.csv", "Id,Name\n1,Ada\n2,\"Alan\n3,Grace\n");
     write(folder.path(), "semicolon.csv", "Id;Name\n1;Ada\n");
     write(folder.path(), "twice.csv", "Id,Id\n1,2\n");
     std::fs::create_dir(path("none")).unwrap();
@@ -89,6 +90,12 @@ async fn what_cannot_be_read_is_told_without_the_way_to_it() {
             expect![[r#"
                 unreadable: the answer of the source cannot be read: ragged.csv, row 2 below the header: columns in
                 the header: 2, values: 1"#]],
+        ),
+        (
+            "open.csv",
+            expect![[r#"
+            unreadable: the answer of the source cannot be read: open.csv, row 2 below the header: a quotation
+            mark opens a value and is never closed"#]],
         ),
         (
             "semicolon.csv",
