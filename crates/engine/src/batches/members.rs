@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use stepwell_core::batch::{Batch, BatchCommand, BatchMode, Phase, PhaseStatus};
+use stepwell_core::batch::{Batch, BatchCommand, BatchMode, CatchUp, Phase, PhaseStatus};
 use stepwell_core::command::{Act, Carried, Command};
 use stepwell_core::definition::{Part, Workflow};
 use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber};
@@ -113,6 +113,12 @@ pub(super) fn standing(batch: &Batch, workflow: &Workflow) -> Vec<Carried> {
     skipped
 }
 
+/// The doors of whoever joins now, in the words of a run that begins.
+fn doors(way: CatchUp) -> Vec<Carried> {
+    let skipped = way.skipped.into_iter().map(|gate| Carried::Skip { gate });
+    skipped.chain(way.open.into_iter().map(|gate| Carried::Open { gate })).collect()
+}
+
 /// Makes a write of a run that begins.
 pub(super) fn begin(
     shared: &Shared,
@@ -141,8 +147,9 @@ pub(super) async fn joining(
     let count = u32::try_from(members.len()).unwrap_or(u32::MAX);
     let first_member = shared.store.reserve(Numbered::Member, count).await?;
     let first_run = shared.store.reserve(Numbered::Run, count).await?;
-    let workflow = shared.batch_workflow(batch, Sequence::Member).await?;
-    let (now, carried) = (shared.now(), standing(batch, &workflow));
+    let way = batch.catch_up();
+    let workflow = shared.way_of_joiner(batch, &way).await?;
+    let (now, carried) = (shared.now(), doors(way));
     let mut joined = Vec::with_capacity(members.len());
     for (member, place) in members.iter().zip(0_i64..) {
         let id = MemberId(first_member + place);
@@ -326,6 +333,18 @@ impl Shared {
         sequence: Sequence,
     ) -> Result<Arc<Workflow>, BatchError> {
         let name = sequence.workflow_name(&batch.header.runbook);
+        let compiled = self.catalog.version(&name, batch.runbook_version).await?;
+        Ok(Arc::clone(&compiled.workflow))
+    }
+
+    /// The workflow of whoever joins now: what has begun under earlier versions is part of it.
+    async fn way_of_joiner(
+        &self,
+        batch: &Batch,
+        way: &CatchUp,
+    ) -> Result<Arc<Workflow>, BatchError> {
+        let earlier = way.versions.split_last().map_or(&[][..], |(_, earlier)| earlier);
+        let name = Sequence::chain_name(&batch.header.runbook, earlier);
         let compiled = self.catalog.version(&name, batch.runbook_version).await?;
         Ok(Arc::clone(&compiled.workflow))
     }

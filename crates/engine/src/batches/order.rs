@@ -1,9 +1,11 @@
 //! What a person does to many members of a batch at once, with an answer for each.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use stepwell_core::batch::{Batch, BatchCommand};
+use sha2::{Digest, Sha256};
+use stepwell_core::batch::{Batch, BatchCommand, BatchRefusal, Phase};
 use stepwell_core::command::{Act, Carried, Command, Operation, StepRef};
 use stepwell_core::definition::Part;
 use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, StepIndex};
@@ -11,7 +13,7 @@ use stepwell_core::run::{Header, Membership, Parent, Run, RunStatus};
 use stepwell_core::step::{Step, StepStatus};
 use stepwell_dialects::resume;
 use stepwell_dialects::runbooks::status;
-use stepwell_store::{Member, MemberFilter, MemberStatus, Numbered, Slice};
+use stepwell_store::{Key, Member, MemberFilter, MemberStatus, Numbered, Slice};
 
 use super::error::BatchError;
 use super::members::{self, begin, standing};
@@ -19,11 +21,14 @@ use super::sweep::chained;
 use super::write::{self, Along};
 use crate::error::EngineError;
 use crate::group::Write;
-use crate::intake::{Ask, Intake, Start};
+use crate::intake::{Ask, Intake, Reply, Start};
 use crate::shared::Shared;
 
 /// Members looked at together.
 const PAGE: usize = 512;
+
+/// How often members are taken up again because the batch had changed in between.
+const TRIES_MAX: u32 = 20;
 
 /// What a person wants done to many members.
 #[derive(Clone, Debug, PartialEq)]
@@ -253,7 +258,11 @@ async fn carry_out(
     }
     for (place, answer) in asked.into_iter().zip(intake.ask_patiently(asks).await?) {
         outcomes[place] = Some(match answer {
-            Ok(_) => OrderOutcome::Done,
+            Ok(Reply::Repeated(_)) => OrderOutcome::refused(
+                "rollback_begun",
+                "the rollback of this step was begun before",
+            ),
+            Ok(Reply::Started(_) | Reply::Applied(_) | Reply::Stored(_)) => OrderOutcome::Done,
             Err(EngineError::Refused(refusal)) => {
                 OrderOutcome::refused(refusal.code(), refusal.to_string())
             }
@@ -337,9 +346,8 @@ fn by_step(
         let message = format!("the member's run has ended as {}", item.run.status.word());
         return Err(OrderOutcome::refused("run_ended", message));
     }
-    if batch.status.is_terminal() {
-        let message = format!("the batch has ended as {}", batch.status.word());
-        return Err(OrderOutcome::refused("batch_ended", message));
+    if let Some(hindrance) = hindrance(batch) {
+        return Err(hindrance);
     }
     let failed =
         matches!(item.run.steps[step.position()].status, StepStatus::Failed | StepStatus::TimedOut);
@@ -398,7 +406,11 @@ async fn rollback(
         created_at: shared.now(),
         ..Header::clone(&item.run.header)
     };
-    let (carried, key, tenant_cap) = (Vec::new(), None, None);
+    // What is asked twice is undone once.
+    let name = format!("rollback of step {} of run {}", step.0, item.run.id());
+    let hash: [u8; 32] = Sha256::digest(name).into();
+    let key = Some(Key { hash, request_hash: hash });
+    let (carried, tenant_cap) = (Vec::new(), None);
     Ok(Ask::Start(Box::new(Start { header: Arc::new(header), carried, key, tenant_cap })))
 }
 
@@ -414,20 +426,62 @@ async fn retake(
     if retaken.is_empty() {
         return Ok(Vec::new());
     }
-    for _ in 0..20 {
+    for _ in 0..TRIES_MAX {
         let batch = write::load(shared, id).await?;
-        let mut writes = Vec::with_capacity(retaken.len());
+        let newest = newest_runs(shared, id, matched, &retaken).await?;
+        let (mut writes, mut outcomes) = (Vec::new(), Vec::new());
         for (place, carried) in &retaken {
             let run = &matched[*place].run;
-            writes.push(taken_up(shared, &batch, run, carried, &order.by).await?);
+            let hindrance = hindrance(&batch).or_else(|| {
+                // The same order twice at once: one of them was first.
+                let is_newest = newest.contains(&run.id());
+                (!is_newest).then(|| OrderOutcome::refused("taken_up", "it was taken up already"))
+            });
+            if hindrance.is_none() {
+                writes.push(taken_up(shared, &batch, run, carried, &order.by).await?);
+            }
+            outcomes.push((*place, hindrance.unwrap_or(OrderOutcome::Done)));
+        }
+        if writes.is_empty() {
+            return Ok(outcomes);
         }
         let along = Along { retaken: writes, ..Along::default() };
-        let command = BatchCommand::Check { init: None };
-        if write::commit(shared, intake, &batch, &command, along).await?.is_some() {
-            return Ok(retaken.into_iter().map(|(place, _)| (place, OrderOutcome::Done)).collect());
+        // Nothing is decided for the batch here: what its counters mean is judged with these runs in them.
+        let nothing = BatchCommand::Detect;
+        if write::commit(shared, intake, &batch, &nothing, along).await?.is_some() {
+            return Ok(outcomes);
         }
     }
     Ok(Vec::new())
+}
+
+/// Why nobody is taken up again in this batch, if so.
+fn hindrance(batch: &Batch) -> Option<OrderOutcome> {
+    if batch.status.is_terminal() {
+        let message = format!("the batch has ended as {}", batch.status.word());
+        return Some(OrderOutcome::refused("batch_ended", message));
+    }
+    if batch.paused {
+        // A new run would begin at once with what has begun for the others.
+        let refusal = BatchRefusal::Paused;
+        return Some(OrderOutcome::refused(refusal.code(), refusal.to_string()));
+    }
+    None
+}
+
+/// The newest runs of the members meant, as they are by now.
+async fn newest_runs(
+    shared: &Shared,
+    id: BatchId,
+    matched: &[Matched],
+    retaken: &[(usize, Vec<Carried>)],
+) -> Result<BTreeSet<RunId>, BatchError> {
+    let ids = retaken.iter().map(|(place, _)| matched[*place].member.id).collect();
+    let filter = MemberFilter { ids, ..MemberFilter::of(id) };
+    let page = Slice { offset: 0, limit: usize::MAX };
+    let members = shared.store.members(filter, page).await?.items;
+    let staying = members.into_iter().filter(|member| member.removed_at.is_none());
+    Ok(staying.map(|member| member.run).collect())
 }
 
 /// A run that goes on where another one failed, on the way that the batch follows now.
@@ -445,11 +499,26 @@ async fn taken_up(
     header.special = members::special(batch);
     header.context.insert("reason".to_owned(), by.reason.clone().into());
     header.membership = header.membership.map(|it| Membership { number, ..it });
-    if header.workflow.version < batch.runbook_version {
-        let chained = chained(shared, run, batch.runbook_version).await?;
+    let newer = versions_since(batch, header.workflow.version);
+    if !newer.is_empty() {
+        let chained = chained(shared, run, &newer).await?;
         header.workflow = chained.definition.unwrap_or(header.workflow);
     }
     carried.extend_from_slice(settled);
     carried.extend(standing(batch, &header.workflow));
     begin(shared, Arc::new(header), carried, Some(Arc::clone(run)), now)
+}
+
+/// The versions that the others have followed meanwhile, oldest first: those that began a phase, and
+/// the newest.
+fn versions_since(batch: &Batch, version: u32) -> Vec<u32> {
+    let has_begun = |phase: &&Phase| phase.dispatched_at.is_some();
+    let is_newest = |phase: &&Phase| phase.version == batch.runbook_version;
+    let newer = batch.phases.iter().filter(|phase| phase.version > version);
+    let mut versions: Vec<u32> = newer
+        .filter(|phase| has_begun(phase) || is_newest(phase))
+        .map(|phase| phase.version)
+        .collect();
+    versions.dedup();
+    versions
 }

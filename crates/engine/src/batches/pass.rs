@@ -32,17 +32,9 @@ const PAGE: usize = 1024;
 
 /// Passes over one runbook, and notes on it what was wrong. Never fails itself.
 pub(super) async fn pass(shared: &Shared, intake: &Intake, document: &RunbookDocument) {
-    let name = format!("runbook:{}", document.name);
-    let holder = shared.epoch().0.to_string();
-    let now = shared.now();
-    match shared.store.lease(name.clone(), holder.clone(), now, now.after(LEASE)).await {
-        Ok(true) => {}
-        // Another instance is at it.
-        Ok(false) => return,
-        Err(error) => {
-            tracing::warn!(runbook = document.name, %error, "runbook_not_leased");
-            return;
-        }
+    let begun_at = shared.now();
+    if !lease(shared, document, begun_at.after(LEASE)).await {
+        return;
     }
     let noted = match run(shared, intake, document).await {
         Ok(()) => None,
@@ -51,15 +43,29 @@ pub(super) async fn pass(shared: &Shared, intake: &Intake, document: &RunbookDoc
             Some(error)
         }
     };
-    let now = shared.now();
-    if noted.is_some() || document.last_error.is_some() {
-        if let Err(error) = shared.store.note_runbook(document.id, noted, now).await {
-            tracing::warn!(runbook = document.name, %error, "runbook_not_noted");
-        }
+    if (noted.is_some() || document.last_error.is_some())
+        && let Err(error) = shared.store.note_runbook(document.id, noted, shared.now()).await
+    {
+        tracing::warn!(runbook = document.name, %error, "runbook_not_noted");
     }
-    let given_back = Timestamp::from_millis(0);
-    if let Err(error) = shared.store.lease(name, holder, now, given_back).await {
-        tracing::warn!(runbook = document.name, %error, "lease_not_given_back");
+    // Given back.
+    lease(shared, document, Timestamp::from_millis(0)).await;
+}
+
+/// Two instances never pass over one runbook at once. In a store of its own there is nobody
+/// else, and what a crash has left there must not keep its successor waiting.
+async fn lease(shared: &Shared, document: &RunbookDocument, until: Timestamp) -> bool {
+    if !shared.store.is_shared() {
+        return true;
+    }
+    let name = format!("runbook:{}", document.name);
+    let holder = shared.epoch().0.to_string();
+    match shared.store.lease(name, holder, shared.now(), until).await {
+        Ok(is_ours) => is_ours,
+        Err(error) => {
+            tracing::warn!(runbook = document.name, %error, "runbook_not_leased");
+            false
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use stepwell_connectors::source::{
 use stepwell_dialects::runbooks::document::{DataSource, SourceKind};
 
 /// How the data source of a runbook is opened.
-pub type Open = dyn Fn(&DataSource) -> Result<Box<dyn source::Source>, SourceError> + Send + Sync;
+type Open = dyn Fn(&DataSource) -> Result<Box<dyn source::Source>, SourceError> + Send + Sync;
 
 /// Opens data sources. Whoever needs no real ones puts their own rows in their place.
 #[derive(Clone)]

@@ -189,7 +189,7 @@ async fn adopt(
                 let workflow = match chains.get(&(known.clone(), version)) {
                     Some(found) => Adopted::clone(found),
                     None => {
-                        let chained = chained(shared, run, adoption.version).await?;
+                        let chained = chained(shared, run, &[adoption.version]).await?;
                         chains.insert((known, version), chained.clone());
                         chained
                     }
@@ -204,14 +204,14 @@ async fn adopt(
         }
     }
     must_pass(intake.ask_patiently(asks).await?)?;
-    begin_again(shared, batch, &done).await
+    begin_again(shared, batch, adoption.version, &done).await
 }
 
-/// The workflow of a run, longer by a newer version.
+/// The workflow of a run, longer by newer versions.
 pub(super) async fn chained(
     shared: &Shared,
     run: &Run,
-    version: u32,
+    newer: &[u32],
 ) -> Result<Adopted, BatchError> {
     let old = &run.header.workflow;
     let origin = Sequence::of_workflow_name(&old.name).ok_or_else(|| {
@@ -219,15 +219,20 @@ pub(super) async fn chained(
     })?;
     let mut followed = origin.earlier;
     followed.push(old.version);
+    followed.extend(newer);
+    let newest = followed.pop().unwrap_or(old.version);
     let name = Sequence::chain_name(origin.runbook, &followed);
-    let compiled = shared.catalog.version(&name, version).await?;
+    let compiled = shared.catalog.version(&name, newest).await?;
     Ok(Adopted::of(Arc::clone(&compiled.workflow)))
 }
 
-/// New runs for members whose own had ended well, with what its steps have set.
+/// New runs for members whose own had ended well, with what its steps have set. They follow this
+/// version even if the batch follows a newer one by now, whose sweep comes next: what has begun under
+/// this one must be done by all.
 async fn begin_again(
     shared: &Shared,
     batch: &Batch,
+    version: u32,
     done: &[(&Member, &Arc<Run>)],
 ) -> Result<Vec<Write>, BatchError> {
     if done.is_empty() {
@@ -235,7 +240,8 @@ async fn begin_again(
     }
     let count = u32::try_from(done.len()).unwrap_or(u32::MAX);
     let first = shared.store.reserve(Numbered::Run, count).await?;
-    let workflow = shared.batch_workflow(batch, Sequence::Member).await?;
+    let name = Sequence::Member.workflow_name(&batch.header.runbook);
+    let workflow = Arc::clone(&shared.catalog.version(&name, version).await?.workflow);
     let now = shared.now();
     let mut writes = Vec::with_capacity(done.len());
     for ((member, run), place) in done.iter().zip(0_i64..) {
