@@ -34,9 +34,11 @@ impl Hidden {
             .filter(|it| !it.is_empty())
             .collect();
         let line = words.join(" ");
+        // What follows it goes on with the sentence.
+        let line = line.trim_end_matches('.');
         match line.char_indices().nth(SHOWN_MAX) {
             Some((end, _)) => format!("{}…", &line[..end]),
-            None => line,
+            None => line.to_owned(),
         }
     }
 }

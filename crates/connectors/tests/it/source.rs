@@ -10,6 +10,8 @@ mod environment;
 mod http;
 mod postgres;
 mod sqlite;
+#[cfg(feature = "dataverse")]
+mod tds;
 mod tls;
 mod warehouse;
 

@@ -108,6 +108,9 @@ impl Dataverse {
         config.readonly(true);
         let strict = EncryptionLevel::Strict;
         config.encryption(if place.is_strict { strict } else { EncryptionLevel::Required });
+        if let Some(path) = &place.authorities {
+            config.trust_cert_ca(path);
+        }
         config.authentication(authentication);
         let stream = TcpStream::connect((place.host.as_str(), place.port)).await?;
         stream.set_nodelay(true)?;

@@ -12,6 +12,8 @@ pub(super) struct Place {
     pub(super) database: Option<String>,
     /// whether encryption begins before the first word of the protocol
     pub(super) is_strict: bool,
+    /// a file of certificates that are trusted beside those that the machine trusts
+    pub(super) authorities: Option<String>,
 }
 
 impl Place {
@@ -50,11 +52,12 @@ pub(super) fn parse(text: &str) -> Result<(Place, Login), String> {
     if trust.is_some_and(|word| !is_no(&word)) {
         return Err("TrustServerCertificate must be false: the server proves who it is".to_owned());
     }
+    let authorities = take(&["trustservercertificateca"]);
     let authentication = take(&["authentication"]);
     let user = take(&["user id", "uid", "user"]);
     let password = take(&["password", "pwd"]);
     let login = login(authentication.as_deref(), user, password)?;
-    Ok((Place { host, port, database, is_strict }, login))
+    Ok((Place { host, port, database, is_strict, authorities }, login))
 }
 
 fn login(

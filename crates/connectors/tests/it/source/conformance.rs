@@ -9,7 +9,7 @@ use stepwell_testing::postgres;
 use super::warehouse::Warehouse;
 use super::{SECRET, VARIABLE, http, opened, sqlite};
 
-async fn run(subject: Subject) {
+pub(super) async fn run(subject: Subject) {
     for (name, case) in CASES {
         println!("{name}");
         case(&subject).await;

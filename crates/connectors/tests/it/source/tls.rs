@@ -36,6 +36,19 @@ pub(super) fn certificate() -> Option<tempfile::TempDir> {
     Some(folder)
 }
 
+/// What a server encrypts with.
+pub(super) fn server_config(folder: &Path) -> ServerConfig {
+    let chain = vec![CertificateDer::from_pem_file(folder.join("server.pem")).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(folder.join("server.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap()
+}
+
 /// A server that answers one connection: what it says in plain, then TLS. Answers its port, and what it
 /// was sent after the handshake, if that came about.
 pub(super) fn tls_server(
@@ -43,15 +56,7 @@ pub(super) fn tls_server(
     greeting: &'static [u8],
     asked: usize,
 ) -> (u16, std::thread::JoinHandle<Vec<u8>>) {
-    let chain = vec![CertificateDer::from_pem_file(folder.join("server.pem")).unwrap()];
-    let key = PrivateKeyDer::from_pem_file(folder.join("server.key")).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .unwrap();
+    let config = server_config(folder);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let served = std::thread::spawn(move || {
