@@ -341,23 +341,6 @@ impl Batch {
         self.phases.iter().filter(|phase| phase.version == self.runbook_version)
     }
 
-    /// The gates that a member who joins now finds open, because their phases have begun.
-    pub fn gates_open(&self) -> impl Iterator<Item = &str> {
-        self.gates(|status| {
-            matches!(status, PhaseStatus::Dispatched | PhaseStatus::Completed | PhaseStatus::Failed)
-        })
-    }
-
-    /// The gates that a member who joins now passes over.
-    pub fn gates_skipped(&self) -> impl Iterator<Item = &str> {
-        self.gates(|status| matches!(status, PhaseStatus::Skipped | PhaseStatus::Superseded))
-    }
-
-    fn gates(&self, is_wanted: impl Fn(PhaseStatus) -> bool) -> impl Iterator<Item = &str> {
-        let wanted = move |phase: &&Phase| is_wanted(phase.status);
-        self.current_phases().filter(wanted).map(|phase| phase.gate.as_str())
-    }
-
     /// What templates are told as the batch's start: T-0, or when a person first moved it on.
     #[must_use]
     pub fn start_shown(&self) -> Option<Timestamp> {
