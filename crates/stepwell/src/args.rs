@@ -8,12 +8,13 @@ use crate::bench::BenchArguments;
 #[cfg(feature = "postgres")]
 use crate::commands::store;
 use crate::commands::{
-    command, completions, config as config_command, dead_letter, job, token, validate, worker,
-    workflow,
+    auth, automation, batch, command, completions, config as config_command, dead_letter, job,
+    query, runbook, template, token, validate, worker, workflow,
 };
 use crate::config::{EVERYWHERE, EveryFlags, ServeFlags};
 use crate::demo::DemoArguments;
 use crate::exit::Exit;
+use crate::rehearse::RehearseArguments;
 
 /// Carries long-running, multi-step work through to its end.
 ///
@@ -52,6 +53,27 @@ pub(crate) enum Subcommands {
     /// Publish and read workflows
     #[command(subcommand)]
     Workflow(workflow::WorkflowCommand),
+    /// Publish and read runbooks
+    #[command(subcommand)]
+    Runbook(runbook::RunbookCommand),
+    /// Make, see, follow and steer batches of members
+    #[command(subcommand)]
+    Batch(batch::BatchCommand),
+    /// Switch whether batches of a runbook are made by themselves
+    #[command(subcommand)]
+    Automation(automation::AutomationCommand),
+    /// See what the data source of a runbook returns
+    #[command(subcommand)]
+    Query(query::QueryCommand),
+    /// Get a list of members to fill in
+    #[command(subcommand)]
+    Template(template::TemplateCommand),
+    /// Rehearse a runbook: its timeline in seconds, with workers that only pretend
+    ///
+    /// Needs no server. The members go through all phases on a compressed clock; attempts take as
+    /// long and fail as often as you state. Shows when each phase would begin and end, who would
+    /// fail and be rolled back, and how many workers each pool needs.
+    Rehearse(Box<RehearseArguments>),
     /// Submit commands: each becomes a job
     #[command(subcommand)]
     Command(command::CommandCommand),
@@ -61,6 +83,9 @@ pub(crate) enum Subcommands {
     /// See what was given up, and replay or discard it
     #[command(subcommand)]
     DeadLetter(dead_letter::DeadLetterCommand),
+    /// Sign in to a server, see as whom, and sign out
+    #[command(subcommand)]
+    Auth(auth::AuthCommand),
     /// Make, list and revoke access tokens
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -75,7 +100,7 @@ pub(crate) enum Subcommands {
     Demo(DemoArguments),
     /// Measure how fast this machine is
     Bench(BenchArguments),
-    /// See the configuration
+    /// See and change the configuration
     #[command(subcommand)]
     Config(config_command::ConfigCommand),
     /// Print the completion script of a shell

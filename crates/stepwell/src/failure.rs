@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Value, json};
+use stepwell_dialects::problem::Problems;
 
 use crate::exit::Exit;
 
@@ -52,6 +53,26 @@ impl Failure {
             _ => Exit::Failure,
         };
         Self::new(exit, "file", format!("{} could not be {doing}: {cause}", path.display()))
+    }
+
+    /// A file is not valid: each problem is a line that an editor can jump to.
+    pub(crate) fn problems(what: &str, file: &std::path::Path, problems: &Problems) -> Self {
+        let name = file.display().to_string();
+        let listing = problems.in_file(&name).to_string();
+        let details = listing.lines().map(str::to_owned).collect();
+        Self { details, ..Self::invalid(format!("{name} {what}")) }
+    }
+
+    /// The same failure of what a file holds: each detail is a line that an editor can jump to.
+    pub(crate) fn in_file(mut self, file: &std::path::Path) -> Self {
+        let name = file.display();
+        self.what = format!("{name}: {}", self.what);
+        for detail in &mut self.details {
+            // A place follows its file without a blank.
+            let gap = if detail.starts_with(|c: char| c.is_ascii_digit()) { "" } else { " " };
+            *detail = format!("{name}:{gap}{detail}");
+        }
+        self
     }
 
     /// The same failure, with what to do next.

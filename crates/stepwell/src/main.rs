@@ -10,7 +10,9 @@ mod exit;
 mod failure;
 mod moment;
 mod print;
+mod private_file;
 mod progress;
+mod rehearse;
 mod serve;
 mod session;
 

@@ -123,10 +123,13 @@ impl Printer {
 
     fn colored(self, text: String) -> Cell {
         let color = match text.as_str() {
-            "SUCCEEDED" | "ok" => Some(Color::Green),
-            "FAILED_FINAL" | "FAILED_RETRYABLE" | "TIMED_OUT" => Some(Color::Red),
-            "CANCELLED" | "CANCELLING" => Some(Color::Yellow),
-            "IN_PROGRESS" | "PROCESSING" | "INITIATED" => Some(Color::Cyan),
+            "SUCCEEDED" | "succeeded" | "completed" | "done" | "ok" => Some(Color::Green),
+            "FAILED_FINAL" | "FAILED_RETRYABLE" | "TIMED_OUT" | "failed" | "poll_timeout" => {
+                Some(Color::Red)
+            }
+            "CANCELLED" | "CANCELLING" | "cancelled" | "removed" | "refused" => Some(Color::Yellow),
+            "IN_PROGRESS" | "PROCESSING" | "INITIATED" | "active" | "init_dispatched"
+            | "dispatched" | "polling" => Some(Color::Cyan),
             _ => None,
         };
         match color.filter(|_| self.color) {
@@ -145,12 +148,14 @@ pub(crate) fn cell(item: &Value, path: &str) -> String {
     let found = path.split('.').try_fold(item, |value, key| value.get(key));
     match found {
         None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) if path.ends_with("_at") || path == "at" => {
-            moment::shown(text, Timestamp::now())
-        }
+        Some(Value::String(text)) if is_moment(path) => moment::shown(text, Timestamp::now()),
         Some(Value::String(text)) => printable(text),
         Some(value) => value.to_string(),
     }
+}
+
+fn is_moment(path: &str) -> bool {
+    path.ends_with("_at") || path.ends_with("_time") || path == "at" || path == "until"
 }
 
 /// Text from elsewhere without what would move the cursor or change the terminal.

@@ -20,6 +20,14 @@ pub(crate) fn bar(lines: &MultiProgress, name: &str, length: u64) -> ProgressBar
     lines.add(ProgressBar::new(length).with_style(style).with_prefix(name.to_owned()))
 }
 
+/// A bar that says behind it what is happening; the caller places it.
+pub(crate) fn described_bar(name: &str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{prefix:>16} {bar:28} {pos:>6}/{len}  {msg}")
+        .expect("the template is a constant")
+        .progress_chars("━╸ ");
+    ProgressBar::new(0).with_style(style).with_prefix(name.to_owned())
+}
+
 /// A line with something that turns, until it is finished.
 pub(crate) fn spinner(lines: &MultiProgress, name: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {prefix}  {msg}")

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use crate::client::Api;
-use crate::config::{Config, Given, Surroundings};
+use crate::config::{ClientFlags, Config, Given, Surroundings};
 use crate::failure::Failure;
 use crate::print::Printer;
 
@@ -32,6 +34,34 @@ impl Global {
         let config = Config::resolve(&given, self.file.as_deref(), &Surroundings::of_process())?;
         let print = Printer::new(config.text("output") == "json");
         Ok(Session { config, print })
+    }
+
+    /// The same, with a connection to the server.
+    pub(crate) fn connected(self, client: ClientFlags) -> Result<(Session, Api), Failure> {
+        let session = self.session(client.0)?;
+        let api = session.api()?;
+        Ok((session, api))
+    }
+
+    /// Reads one thing from the server.
+    pub(crate) async fn get(
+        self,
+        client: ClientFlags,
+        path: &[&str],
+    ) -> Result<(Printer, Value), Failure> {
+        let (session, api) = self.connected(client)?;
+        Ok((session.print, api.get(path, &[]).await?))
+    }
+
+    /// Asks the server for one change.
+    pub(crate) async fn post(
+        self,
+        client: ClientFlags,
+        path: &[&str],
+        body: &Value,
+    ) -> Result<(Printer, Value), Failure> {
+        let (session, api) = self.connected(client)?;
+        Ok((session.print, api.post(path, body).await?))
     }
 }
 

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Method, Response, Url};
+use reqwest::{Method, RequestBuilder, Response, Url};
 use serde_json::Value;
 
 pub(crate) use events::{Event, Events};
@@ -18,6 +18,8 @@ use crate::failure::Failure;
 use crate::print::printable;
 
 const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// A long list takes its time on the way and is judged line by line.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
 /// A stream of events says something every fifteen seconds; after three times that, nobody is there.
 const SILENCE_MAX: Duration = Duration::from_secs(45);
 
@@ -90,6 +92,32 @@ impl Api {
         self.answer(request.header(CONTENT_TYPE, "application/yaml")).await
     }
 
+    /// Asks for a change, with a list as CSV.
+    pub(crate) async fn post_csv(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        body: Vec<u8>,
+    ) -> Result<Value, Failure> {
+        let request = self.http.post(self.url(path, query)).timeout(UPLOAD_TIMEOUT).body(body);
+        self.answer(request.header(CONTENT_TYPE, "text/csv")).await
+    }
+
+    /// Puts something where something else may have been, with a JSON body.
+    pub(crate) async fn put(&self, path: &[&str], body: &Value) -> Result<Value, Failure> {
+        let request = self.http.put(self.url(path, &[])).timeout(CALL_TIMEOUT).json(body);
+        self.answer(request).await
+    }
+
+    /// Reads what is not JSON.
+    pub(crate) async fn get_text(&self, path: &[&str]) -> Result<String, Failure> {
+        let request = self.http.get(self.url(path, &[])).timeout(CALL_TIMEOUT);
+        // What is asked for has one form, whatever it is.
+        let request = request.header(ACCEPT, "*/*");
+        let response = self.send(request).await?;
+        response.text().await.map_err(|error| self.unreachable(&error))
+    }
+
     /// Deletes.
     pub(crate) async fn delete(&self, path: &[&str]) -> Result<Value, Failure> {
         let request = self.http.request(Method::DELETE, self.url(path, &[])).timeout(CALL_TIMEOUT);
@@ -106,11 +134,7 @@ impl Api {
         if let Some(id) = last_event_id {
             request = request.header("Last-Event-ID", id);
         }
-        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
-        if !response.status().is_success() {
-            return Err(refused(response).await);
-        }
-        Ok(Events::new(response))
+        self.send(request).await.map(Events::new)
     }
 
     fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Url {
@@ -122,11 +146,17 @@ impl Api {
         url
     }
 
-    async fn answer(&self, request: reqwest::RequestBuilder) -> Result<Value, Failure> {
+    /// Sends a request; answers only if that was a success.
+    async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
         let response = request.send().await.map_err(|error| self.unreachable(&error))?;
         if !response.status().is_success() {
             return Err(refused(response).await);
         }
+        Ok(response)
+    }
+
+    async fn answer(&self, request: RequestBuilder) -> Result<Value, Failure> {
+        let response = self.send(request).await?;
         let body = response.bytes().await.map_err(|error| self.unreachable(&error))?;
         if body.is_empty() {
             return Ok(Value::Null);

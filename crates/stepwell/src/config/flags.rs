@@ -19,6 +19,10 @@ pub(crate) struct ServeFlags(pub(crate) Given);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClientFlags(pub(crate) Given);
 
+/// The flags of commands that sign in to a server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LoginFlags(pub(crate) Given);
+
 /// All flags.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllFlags(pub(crate) Given);
@@ -57,7 +61,8 @@ macro_rules! flags_of {
 
 flags_of!(ServeFlags, &[Scope::Serve]);
 flags_of!(ClientFlags, &[Scope::Client]);
-flags_of!(AllFlags, &[Scope::Serve, Scope::Client]);
+flags_of!(LoginFlags, &[Scope::Client, Scope::Login]);
+flags_of!(AllFlags, &[Scope::Serve, Scope::Client, Scope::Login]);
 flags_of!(EveryFlags, &[Scope::Every]);
 
 fn of(scopes: &[Scope]) -> impl Iterator<Item = &'static Setting> {
@@ -78,6 +83,7 @@ fn argument(setting: &'static Setting) -> Arg {
         .long(setting.flag)
         .help(format!("{} [env: {}{alias}]{default}", setting.help, setting.variable()))
         .value_name(setting.kind.placeholder())
+        .visible_aliases(setting.other_flag())
         .global(setting.scope == Scope::Every)
         .help_heading(if setting.scope == Scope::Every { EVERYWHERE } else { "Settings" });
     match setting.kind {

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use stepwell_core::duration::Interval;
 
+use super::credentials::Credentials;
 use super::file::File;
 use super::flags::Given;
 use super::place::StorePlace;
+use super::predecessor::Predecessor;
 use super::table::{SETTINGS, Setting, items};
 use crate::failure::Failure;
 
@@ -53,8 +55,10 @@ pub(crate) enum Origin {
     Environment(String),
     /// a line of a file
     File(PathBuf, usize),
-    /// the file that the server wrote at its first start
+    /// a file that holds tokens: the server wrote it at its first start, or `auth login` did
     TokenFile(PathBuf),
+    /// the file of the tool that was there before
+    Predecessor(PathBuf),
     /// nobody
     Default,
 }
@@ -90,19 +94,37 @@ impl Surroundings {
         }
     }
 
-    /// The file that is named, else the one here, else the one in the XDG directory.
-    fn file(&self, named: Option<&Path>) -> Result<Option<File>, Failure> {
+    /// Where the person at the keyboard is at home.
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.variable("HOME").map(Path::new)
+    }
+
+    /// Where configuration belongs.
+    pub(super) fn config_directory(&self) -> PathBuf {
+        match self.xdg("XDG_CONFIG_HOME", ".config") {
+            Some(config) => config.join("stepwell"),
+            None => self.directory.clone(),
+        }
+    }
+
+    /// The configuration file that counts, whether it exists or not: the one that is named, else the
+    /// one here, else the one in the XDG directory.
+    pub(crate) fn file_path(&self, named: Option<&Path>) -> PathBuf {
         let named = named.map(Path::to_owned);
         if let Some(path) = named.or_else(|| self.variable("STEPWELL_CONFIG").map(PathBuf::from)) {
-            return File::read(&self.directory.join(path)).map(Some);
+            return self.directory.join(path);
         }
-        let in_config = |path: PathBuf| path.join("stepwell").join(FILE);
-        let candidates = [
-            Some(self.directory.join(FILE)),
-            self.xdg("XDG_CONFIG_HOME", ".config").map(in_config),
-        ];
-        let found = candidates.into_iter().flatten().find(|path| path.is_file());
-        found.map(|path| File::read(&path)).transpose()
+        let here = self.directory.join(FILE);
+        if here.is_file() { here } else { self.config_directory().join(FILE) }
+    }
+
+    fn file(&self, named: Option<&Path>) -> Result<Option<File>, Failure> {
+        let path = self.file_path(named);
+        let must_exist = named.is_some() || self.variable("STEPWELL_CONFIG").is_some();
+        if !must_exist && !path.is_file() {
+            return Ok(None);
+        }
+        File::read(&path).map(Some)
     }
 }
 
@@ -114,15 +136,17 @@ impl Config {
         surroundings: &Surroundings,
     ) -> Result<Self, Failure> {
         let file = surroundings.file(file)?;
+        let predecessor = Predecessor::read(surroundings)?;
+        let files = (file.as_ref(), &predecessor);
         let mut values = BTreeMap::new();
         for setting in &SETTINGS {
-            let value = effective(setting, given, file.as_ref(), surroundings);
+            let value = effective(setting, given, files, surroundings);
             check(setting, &value)?;
             values.insert(setting.key, value);
         }
         let mut config = Self { values };
         config.check_silence()?;
-        config.look_for_token();
+        config.look_for_token(surroundings)?;
         Ok(config)
     }
 
@@ -191,24 +215,37 @@ impl Config {
         )))
     }
 
-    /// The server wrote its first token beside its data; on its own machine that is enough.
-    fn look_for_token(&mut self) {
-        if self.get("token").is_some() || !is_local(self.text("server")) {
-            return;
+    /// Without a token that was said, the one counts that `auth login` stored for this server. The
+    /// server wrote its first token beside its data; on its own machine that is enough.
+    fn look_for_token(&mut self, surroundings: &Surroundings) -> Result<(), Failure> {
+        if self.get("token").is_some() {
+            return Ok(());
         }
-        let path = self.data().join(TOKEN_FILE);
-        if let Ok(token) = std::fs::read_to_string(&path) {
-            let value =
-                Value { text: Some(token.trim().to_owned()), origin: Origin::TokenFile(path) };
-            self.values.insert("token", value);
-        }
+        let credentials = Credentials::read(surroundings)?;
+        let (token, path) = match credentials.token(self.text("server")) {
+            Some(token) => (token.to_owned(), credentials.path),
+            None if is_local(self.text("server")) => {
+                let path = self.data().join(TOKEN_FILE);
+                let Ok(token) = std::fs::read_to_string(&path) else { return Ok(()) };
+                (token.trim().to_owned(), path)
+            }
+            None => return Ok(()),
+        };
+        let value = Value { text: Some(token), origin: Origin::TokenFile(path) };
+        self.values.insert("token", value);
+        Ok(())
+    }
+
+    /// Who said what a setting is.
+    pub(crate) fn origin(&self, key: &str) -> Option<&Origin> {
+        self.values.get(key).map(|value| &value.origin)
     }
 }
 
 fn effective(
     setting: &'static Setting,
     given: &Given,
-    file: Option<&File>,
+    (file, predecessor): (Option<&File>, &Predecessor),
     surroundings: &Surroundings,
 ) -> Value {
     let value = |text: &str, origin| Value { text: Some(text.to_owned()), origin };
@@ -228,6 +265,9 @@ fn effective(
         && let Some((text, line)) = file.values.get(setting.key)
     {
         return value(text, Origin::File(file.path.clone(), *line));
+    }
+    if let Some(text) = predecessor.values.get(setting.key) {
+        return value(text, Origin::Predecessor(predecessor.path.clone()));
     }
     let text = match setting.key {
         "data" => Some(surroundings.data().display().to_string()),
@@ -254,7 +294,7 @@ impl fmt::Display for Origin {
             Self::Flag(flag) => f.write_str(flag),
             Self::Environment(variable) => f.write_str(variable),
             Self::File(path, line) => write!(f, "{}:{line}", path.display()),
-            Self::TokenFile(path) => write!(f, "{}", path.display()),
+            Self::TokenFile(path) | Self::Predecessor(path) => write!(f, "{}", path.display()),
             Self::Default => f.write_str("default"),
         }
     }

@@ -31,6 +31,8 @@ pub(crate) enum Scope {
     Serve,
     /// those that talk to one
     Client,
+    /// those that sign in to one
+    Login,
     /// all of them
     Every,
 }
@@ -72,7 +74,7 @@ pub(crate) enum Kind {
 const HIDDEN: &str = "(set, not shown)";
 
 /// Every setting, in the order it is shown.
-pub(crate) const SETTINGS: [Setting; 20] = [
+pub(crate) const SETTINGS: [Setting; 24] = [
     Setting {
         key: "output",
         flag: "output",
@@ -97,6 +99,30 @@ pub(crate) const SETTINGS: [Setting; 20] = [
         default: None,
         help: "The access token; on the server's own machine the file admin-token in the data \
                directory is used if there is no other",
+    },
+    Setting {
+        key: "tenant_id",
+        flag: "tenant-id",
+        scope: Scope::Login,
+        kind: Kind::Text,
+        default: None,
+        help: "The directory of the identity provider that people sign in to",
+    },
+    Setting {
+        key: "client_id",
+        flag: "client-id",
+        scope: Scope::Login,
+        kind: Kind::Text,
+        default: None,
+        help: "What the identity provider knows this program as",
+    },
+    Setting {
+        key: "api_scope",
+        flag: "api-scope",
+        scope: Scope::Login,
+        kind: Kind::Text,
+        default: None,
+        help: "What the identity provider is asked to let this program do",
     },
     Setting {
         key: "data",
@@ -144,9 +170,10 @@ pub(crate) const SETTINGS: [Setting; 20] = [
         key: "roles",
         flag: "roles",
         scope: Scope::Serve,
-        kind: Kind::Words(&["api", "engine"]),
-        default: Some("api,engine"),
-        help: "What this process does, with commas between",
+        kind: Kind::Words(&["api", "engine", "scheduler"]),
+        default: Some("api,engine,scheduler"),
+        help: "What this process does, with commas between: api takes requests, engine carries work \
+               out, scheduler asks the data sources of runbooks",
     },
     Setting {
         key: "tenant_cap",
@@ -189,6 +216,15 @@ pub(crate) const SETTINGS: [Setting; 20] = [
         default: Some("60s"),
         help: "On PostgreSQL: how often this server looks for jobs that nobody owns, if nothing else \
                made it look",
+    },
+    Setting {
+        key: "scheduler_interval",
+        flag: "scheduler-interval",
+        scope: Scope::Serve,
+        kind: Kind::Period,
+        default: Some("5m"),
+        help: "How often the data sources of runbooks are asked. Phases, polls and retries do not \
+               wait for it",
     },
     Setting {
         key: "job_queue_name",
@@ -242,7 +278,11 @@ pub(crate) const SETTINGS: [Setting; 20] = [
 ];
 
 /// Settings that an estate may already have under another variable, and the unit it counts in.
-const ALIASES: [Alias; 4] = [
+const ALIASES: [Alias; 8] = [
+    Alias { key: "server", variable: "MATOOLKIT_API_URL", unit: "" },
+    Alias { key: "tenant_id", variable: "MATOOLKIT_TENANT_ID", unit: "" },
+    Alias { key: "client_id", variable: "MATOOLKIT_CLIENT_ID", unit: "" },
+    Alias { key: "api_scope", variable: "MATOOLKIT_API_SCOPE", unit: "" },
     Alias { key: "heartbeat_interval", variable: "HEARTBEAT_INTERVAL_SEC", unit: "s" },
     Alias { key: "orphan_threshold", variable: "ORPHAN_THRESHOLD_SEC", unit: "s" },
     Alias { key: "orphan_scan_interval", variable: "ORPHAN_SCAN_INTERVAL_SEC", unit: "s" },
@@ -272,6 +312,19 @@ impl Setting {
     /// The setting with this key.
     pub(crate) fn named(key: &str) -> Option<&'static Setting> {
         SETTINGS.iter().find(|setting| setting.key == key)
+    }
+
+    /// The setting that a person means: by its key, or by its flag (X-086).
+    pub(crate) fn meant(name: &str) -> Option<&'static Setting> {
+        let is_meant = |setting: &&Setting| {
+            [Some(setting.key), Some(setting.flag), setting.other_flag()].contains(&Some(name))
+        };
+        SETTINGS.iter().find(is_meant)
+    }
+
+    /// Another flag, under which those who come from elsewhere know it (A-166).
+    pub(crate) fn other_flag(&self) -> Option<&'static str> {
+        (self.key == "server").then_some("api-url")
     }
 
     /// Its environment variable.

@@ -11,6 +11,7 @@ mod jobs;
 mod page;
 mod program;
 mod recovery;
+mod rehearse;
 mod serve;
 #[cfg(feature = "postgres")]
 mod store_move;

@@ -5,7 +5,7 @@ mod list;
 mod show;
 pub(crate) mod watch;
 
-pub(crate) use show::explained;
+pub(crate) use show::{details, explained};
 
 use clap::{Args, Subcommand};
 

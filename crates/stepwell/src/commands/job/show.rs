@@ -138,8 +138,8 @@ fn entries(record: &Value) -> Vec<Vec<String>> {
 }
 
 /// What an entry says beside its name, on one line. Results and parameters may be long and are cut.
-pub(super) fn details(entry: &Value) -> String {
-    const NOT_SHOWN: [&str; 4] = ["entry", "at", "version", "lease"];
+pub(crate) fn details(entry: &Value) -> String {
+    const NOT_SHOWN: [&str; 5] = ["entry", "event", "at", "version", "lease"];
     let mut shown = Vec::new();
     for (key, value) in entry.as_object().into_iter().flatten() {
         match value {
