@@ -5,6 +5,8 @@
 
 mod next;
 
+use std::collections::BTreeSet;
+
 use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue};
 use serde_json::{Map, Value};
@@ -55,7 +57,8 @@ impl Http {
     }
 
     async fn read(&self) -> Result<Rows, SourceError> {
-        let mut found = Found { rows: Rows::default(), limits: self.limits };
+        let mut found =
+            Found { rows: Rows::default(), names: BTreeSet::new(), limits: self.limits };
         let mut budget = self.limits.bytes_max;
         let mut page = Some(self.url.clone());
         while let Some(url) = page {
@@ -114,6 +117,8 @@ impl Source for Http {
 /// Rows whose columns are known only when they are all there.
 struct Found {
     rows: Rows,
+    /// the columns once more, to be found quickly: rows may each have others
+    names: BTreeSet<String>,
     limits: Limits,
 }
 
@@ -132,15 +137,11 @@ impl Found {
         Ok(())
     }
 
-    /// Rows nearly always have the same columns, and then nothing is looked for.
     fn add_columns(&mut self, row: &Map<String, Value>) {
-        let columns = &mut self.rows.columns;
-        if columns.len() == row.len() && row.keys().eq(columns.iter()) {
-            return;
-        }
         for name in row.keys() {
-            if !columns.contains(name) {
-                columns.push(name.clone());
+            if !self.names.contains(name) {
+                self.names.insert(name.clone());
+                self.rows.columns.push(name.clone());
             }
         }
     }
