@@ -3,6 +3,9 @@
 //! Each case takes a fresh, empty store. The runs in them are made by the real decisions of `core`,
 //! so that what is stored is what an engine would store. A new store is done when it passes all.
 
+mod batch_oracle;
+pub mod batch_world;
+mod batches;
 mod commit;
 mod creation;
 mod documents;
@@ -11,11 +14,14 @@ mod items;
 mod letters;
 mod life;
 mod lists;
+mod members;
 mod oracle;
 mod ownership;
 mod queue;
 mod retention;
+mod runbooks;
 mod submissions;
+mod tally;
 mod waits;
 pub mod world;
 
@@ -23,6 +29,8 @@ use std::sync::Arc;
 
 use crate::{Answer, Store};
 
+pub use batch_oracle::*;
+pub use batches::*;
 pub use commit::*;
 pub use creation::*;
 pub use documents::*;
@@ -31,11 +39,14 @@ pub use items::*;
 pub use letters::*;
 pub use life::*;
 pub use lists::*;
+pub use members::*;
 pub use oracle::*;
 pub use ownership::*;
 pub use queue::*;
 pub use retention::*;
+pub use runbooks::*;
 pub use submissions::*;
+pub use tally::*;
 pub use waits::*;
 
 /// Opens the same place again, after the store was closed.

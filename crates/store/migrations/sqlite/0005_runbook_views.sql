@@ -85,8 +85,7 @@ SELECT id,
 -- Steps of batches in the words of the dialect: what the next two views share.
 --
 -- A step to which nothing has happened yet has no row: it is pending. Neither has one whose phase was
--- passed over, since the dialect makes no rows for such a phase. When a question of a poll that is under
--- way was asked is not kept, so that then the last poll has no time.
+-- passed over, since the dialect makes no rows for such a phase.
 CREATE VIEW batch_step AS
 SELECT known.number * 65536 + step.position                                 AS id,
        known.batch,
@@ -128,16 +127,15 @@ SELECT known.number * 65536 + step.position                                 AS i
        spec.poll_timeout_s                                                  AS poll_timeout_sec,
        strftime('%Y-%m-%dT%H:%M:%fZ', (step.detail ->> '$.poll.started_at') / 1000.0, 'unixepoch')
                                                                             AS poll_started_at,
-       CASE
-           WHEN step.detail ->> '$.poll.count' = 0 THEN
-               strftime('%Y-%m-%dT%H:%M:%fZ', (step.detail ->> '$.poll.started_at') / 1000.0,
-                        'unixepoch')
-           WHEN step.detail ->> '$.poll.turn' = 'resting' THEN
-               strftime('%Y-%m-%dT%H:%M:%fZ', step.wake_at / 1000.0 - spec.poll_interval_s, 'unixepoch')
-       END                                                                  AS last_polled_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ',
+                CASE step.detail ->> '$.poll.count'
+                    WHEN 0 THEN step.detail ->> '$.poll.started_at'
+                    ELSE iif(step.detail ->> '$.poll.count' > 0, step.dispatched_at, NULL)
+                END / 1000.0, 'unixepoch')                                  AS last_polled_at,
        coalesce(step.detail ->> '$.poll.count', 0)                          AS poll_count,
        spec.on_failure,
-       max(step.tries - 1, 0)                                               AS retry_count,
+       -- Counted when it is decided on, not when it begins.
+       iif(step.status = 'retry_wait', step.tries, max(step.tries - 1, 0))  AS retry_count,
        spec.retries_max                                                     AS max_retries,
        spec.retry_interval_s                                                AS retry_interval_sec,
        CASE WHEN step.status = 'retry_wait'

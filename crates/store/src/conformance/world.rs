@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Map, Value, json};
+use stepwell_core::batch::Tally;
 use stepwell_core::command::{Command, Fence, StepRef};
 use stepwell_core::decide::{At, decide};
 use stepwell_core::definition::{
@@ -239,6 +240,7 @@ pub fn started(header: Header) -> Create {
     let created_at = header.created_at;
     let run = Run::new(Arc::new(header));
     let (run, record) = decision(&run, &Command::Start { carried: Vec::new() }, created_at);
+    let tally = Tally::moved(None, &run);
     Create {
         run: Arc::new(run),
         record,
@@ -248,7 +250,7 @@ pub fn started(header: Header) -> Create {
         outbox: Vec::new(),
         dead_letter: None,
         expires_at: None,
-        tally: None,
+        tally,
     }
 }
 
@@ -271,6 +273,8 @@ fn decided_at(run: &Arc<Run>, command: &Command, now: Timestamp) -> Advance {
         .filter(|(_, before, step)| before.unwrap_or(&untouched) != *step)
         .map(|(position, ..)| StepIndex::at(position))
         .collect();
+    let tally = Tally::moved(Some(run), &after);
+    let header_changed = run.header != after.header;
     Advance {
         run: Arc::new(after),
         from_version: run.version,
@@ -280,8 +284,8 @@ fn decided_at(run: &Arc<Run>, command: &Command, now: Timestamp) -> Advance {
         outbox: Vec::new(),
         dead_letter: None,
         expires_at: None,
-        tally: None,
-        header_changed: false,
+        tally,
+        header_changed,
     }
 }
 
@@ -361,7 +365,8 @@ fn decision(run: &Run, command: &Command, now: Timestamp) -> (Run, Record) {
     (decision.run, record)
 }
 
-fn fresh() -> Uuid {
+/// An id that no case has had before.
+pub fn fresh() -> Uuid {
     static DRAWN: AtomicU64 = AtomicU64::new(1);
     Uuid::from_u128(u128::from(DRAWN.fetch_add(1, Ordering::Relaxed)))
 }

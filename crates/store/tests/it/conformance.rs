@@ -12,7 +12,7 @@ use stepwell_store::sqlite::{Options, SqliteStore};
 use crate::postgres::Place;
 
 /// Runs a case on each store, fresh and empty.
-async fn on_each_store<F: Future<Output = ()>>(case: impl Fn(Subject) -> F) {
+pub(crate) async fn on_each_store<F: Future<Output = ()>>(case: impl Fn(Subject) -> F) {
     case(Subject { store: Arc::new(MemoryStore::new()), reopen: None }).await;
 
     // A clock that goes on with every reading, so that silence has a length.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod batches;
 mod ceiling;
 mod conformance;
 mod crash;
@@ -11,11 +12,15 @@ mod golden;
 mod observed;
 mod plans;
 mod postgres;
+mod postgres_batches;
 mod postgres_ceiling;
 mod postgres_ownership;
 mod postgres_plans;
 mod postgres_schema;
 #[cfg(unix)]
 mod postgres_server;
+mod postgres_views;
+mod scale;
 mod schema;
 mod space;
+mod views;

@@ -1,3 +1,325 @@
+CREATE VIEW batch_members AS
+SELECT member.id,
+       member.batch                                                         AS batch_id,
+       member.key                                                           AS member_key,
+       coalesce(header.input, '{}')                                         AS data_json,
+       run.outputs                                                          AS worker_data_json,
+       CASE
+           WHEN member.removed_at IS NOT NULL                THEN 'removed'
+           WHEN coalesce(run.status, stub.status) = 'failed' THEN 'failed'
+           ELSE 'active'
+       END                                                                  AS status,
+       strftime('%Y-%m-%dT%H:%M:%fZ', member.added_at / 1000.0, 'unixepoch') AS added_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', member.removed_at / 1000.0, 'unixepoch') AS removed_at,
+       CASE WHEN coalesce(run.status, stub.status) = 'failed'
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(run.ended_at, stub.ended_at) / 1000.0,
+                          'unixepoch')
+       END                                                                  AS failed_at,
+       -- Its run begins with it.
+       strftime('%Y-%m-%dT%H:%M:%fZ', member.added_at / 1000.0, 'unixepoch') AS add_dispatched_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', member.removal_dispatched_at / 1000.0, 'unixepoch')
+                                                                            AS remove_dispatched_at
+  FROM batch_member AS member
+  LEFT JOIN run ON run.id = member.run_id
+  LEFT JOIN run_header AS header ON header.run_id = member.run_id
+  LEFT JOIN stub ON stub.run_id = member.run_id;
+
+CREATE VIEW batch_step AS
+SELECT known.number * 65536 + step.position                                 AS id,
+       known.batch,
+       known.member,
+       known.role,
+       run.workflow_version,
+       spec.step,
+       spec.gate,
+       spec.gate_position,
+       spec.pool                                                            AS worker_id,
+       coalesce(step.kind, spec.kind)                                       AS function_name,
+       step.params                                                          AS params_json,
+       CASE step.status
+           WHEN 'waiting'    THEN 'pending'
+           WHEN 'ready'      THEN 'pending'
+           WHEN 'retry_wait' THEN 'pending'
+           WHEN 'expanded'   THEN 'dispatched'
+           WHEN 'acked'      THEN 'dispatched'
+           WHEN 'timed_out'  THEN 'poll_timeout'
+           WHEN 'skipped'    THEN 'cancelled'
+           ELSE step.status
+       END                                                                  AS status,
+       -- Taken back while a retry waits, as the dialect does it.
+       CASE WHEN step.attempt > 0 AND step.status <> 'retry_wait' THEN
+           CASE known.role WHEN 'init' THEN 'init-' ELSE 'step-' END
+           || (known.number * 65536 + step.position)
+           || CASE step.attempt WHEN 1 THEN '-attempt-1' ELSE '-retry-' || (step.attempt - 1) END
+           || CASE WHEN step.detail ->> '$.poll.count' > 0
+                   THEN '-poll-' || (step.detail ->> '$.poll.count')
+                   ELSE ''
+              END
+       END                                                                  AS job_id,
+       step.result                                                          AS result_json,
+       step.error_message,
+       strftime('%Y-%m-%dT%H:%M:%fZ', step.dispatched_at / 1000.0, 'unixepoch') AS dispatched_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', step.ended_at / 1000.0, 'unixepoch')  AS completed_at,
+       spec.poll_interval_s IS NOT NULL                                     AS is_poll_step,
+       spec.poll_interval_s                                                 AS poll_interval_sec,
+       spec.poll_timeout_s                                                  AS poll_timeout_sec,
+       strftime('%Y-%m-%dT%H:%M:%fZ', (step.detail ->> '$.poll.started_at') / 1000.0, 'unixepoch')
+                                                                            AS poll_started_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ',
+                CASE step.detail ->> '$.poll.count'
+                    WHEN 0 THEN step.detail ->> '$.poll.started_at'
+                    ELSE iif(step.detail ->> '$.poll.count' > 0, step.dispatched_at, NULL)
+                END / 1000.0, 'unixepoch')                                  AS last_polled_at,
+       coalesce(step.detail ->> '$.poll.count', 0)                          AS poll_count,
+       spec.on_failure,
+       -- Counted when it is decided on, not when it begins.
+       iif(step.status = 'retry_wait', step.tries, max(step.tries - 1, 0))  AS retry_count,
+       spec.retries_max                                                     AS max_retries,
+       spec.retry_interval_s                                                AS retry_interval_sec,
+       CASE WHEN step.status = 'retry_wait'
+            THEN strftime('%Y-%m-%dT%H:%M:%fZ', step.wake_at / 1000.0, 'unixepoch')
+       END                                                                  AS retry_after
+  FROM batch_run AS known
+  JOIN run ON run.id = known.run_id
+  JOIN step ON step.run_id = known.run_id
+  JOIN step_spec AS spec ON spec.workflow = run.workflow
+                        AND spec.workflow_version = run.workflow_version
+                        AND spec.position = step.position
+ WHERE step.detail ->> '$.skip' IS NOT 'superseded';
+
+CREATE VIEW batches AS
+SELECT batch.id,
+       runbook.id                                                           AS runbook_id,
+       strftime('%Y-%m-%dT%H:%M:%fZ', batch.start / 1000.0, 'unixepoch')    AS batch_start_time,
+       batch.status,
+       strftime('%Y-%m-%dT%H:%M:%fZ', batch.created_at / 1000.0, 'unixepoch') AS detected_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', batch.init_dispatched_at / 1000.0, 'unixepoch')
+                                                                            AS init_dispatched_at,
+       batch.mode = 'manual'                                                AS is_manual,
+       batch.actor                                                          AS created_by,
+       batch.current_phase
+  FROM batch
+  LEFT JOIN runbook ON runbook.name = batch.runbook AND runbook.version = batch.runbook_version;
+
+CREATE VIEW init_executions AS
+SELECT id,
+       batch                                                                AS batch_id,
+       workflow_version                                                     AS runbook_version,
+       step                                                                 AS step_name,
+       gate_position                                                        AS step_index,
+       worker_id,
+       function_name,
+       params_json,
+       status,
+       job_id,
+       result_json,
+       error_message,
+       dispatched_at,
+       completed_at,
+       is_poll_step,
+       poll_interval_sec,
+       poll_timeout_sec,
+       poll_started_at,
+       last_polled_at,
+       poll_count,
+       on_failure,
+       retry_count,
+       max_retries,
+       retry_interval_sec,
+       retry_after
+  FROM batch_step
+ WHERE role = 'init';
+
+CREATE VIEW phase_executions AS
+SELECT id,
+       batch                                                                AS batch_id,
+       name                                                                 AS phase_name,
+       offset_minutes,
+       strftime('%Y-%m-%dT%H:%M:%fZ', due_at / 1000.0, 'unixepoch')         AS due_at,
+       version                                                              AS runbook_version,
+       status,
+       strftime('%Y-%m-%dT%H:%M:%fZ', dispatched_at / 1000.0, 'unixepoch')  AS dispatched_at,
+       strftime('%Y-%m-%dT%H:%M:%fZ', completed_at / 1000.0, 'unixepoch')   AS completed_at
+  FROM batch_phase;
+
+CREATE VIEW runbook_automation_settings AS
+SELECT runbook                                                              AS runbook_name,
+       enabled                                                              AS automation_enabled,
+       strftime('%Y-%m-%dT%H:%M:%fZ', enabled_at / 1000.0, 'unixepoch')     AS enabled_at,
+       enabled_by,
+       strftime('%Y-%m-%dT%H:%M:%fZ', disabled_at / 1000.0, 'unixepoch')    AS disabled_at,
+       disabled_by
+  FROM automation;
+
+CREATE VIEW runbooks AS
+SELECT runbook.id,
+       runbook.name,
+       runbook.version,
+       runbook.source                                                       AS yaml_content,
+       -- Nothing reads it, and there never was such a table.
+       'runbook_' || (WITH RECURSIVE letter (place) AS (
+                          SELECT 1
+                           UNION ALL
+                          SELECT place + 1 FROM letter WHERE place < length(runbook.name)
+                      )
+                      SELECT group_concat(CASE WHEN substr(runbook.name, place, 1) GLOB '[A-Za-z0-9]'
+                                               THEN substr(runbook.name, place, 1)
+                                               ELSE '_'
+                                          END, '')
+                        FROM letter) || '_v' || runbook.version             AS data_table_name,
+       runbook.is_active,
+       runbook.overdue                                                      AS overdue_behavior,
+       runbook.overdue_applied                                              AS ignore_overdue_applied,
+       runbook.rerun_init,
+       strftime('%Y-%m-%dT%H:%M:%fZ', runbook.created_at / 1000.0, 'unixepoch')
+                                                                            AS created_at,
+       runbook.last_error,
+       strftime('%Y-%m-%dT%H:%M:%fZ', runbook.last_error_at / 1000.0, 'unixepoch')
+                                                                            AS last_error_at
+  FROM runbook;
+
+CREATE VIEW step_executions AS
+SELECT step.id,
+       phase.id                                                             AS phase_execution_id,
+       step.member                                                          AS batch_member_id,
+       CASE WHEN substr(step.step, 1, length(phase.name) + 1) = phase.name || '/'
+            THEN substr(step.step, length(phase.name) + 2)
+            ELSE step.step
+       END                                                                  AS step_name,
+       step.gate_position                                                   AS step_index,
+       step.worker_id,
+       step.function_name,
+       step.params_json,
+       step.status,
+       step.job_id,
+       step.result_json,
+       step.error_message,
+       step.dispatched_at,
+       step.completed_at,
+       step.is_poll_step,
+       step.poll_interval_sec,
+       step.poll_timeout_sec,
+       step.poll_started_at,
+       step.last_polled_at,
+       step.poll_count,
+       step.on_failure,
+       step.retry_count,
+       step.max_retries,
+       step.retry_interval_sec,
+       step.retry_after
+  FROM batch_step AS step
+  JOIN batch_phase AS phase ON phase.batch = step.batch AND phase.gate = step.gate
+ WHERE step.role = 'member';
+
+CREATE TABLE automation (
+    runbook     TEXT    NOT NULL PRIMARY KEY,
+    enabled     INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+    enabled_at  INTEGER,
+    enabled_by  TEXT,
+    disabled_at INTEGER,
+    disabled_by TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE batch (
+    id                 INTEGER PRIMARY KEY,
+    tenant             TEXT    NOT NULL,
+    runbook            TEXT    NOT NULL,
+    mode               TEXT    NOT NULL CHECK (mode IN ('scheduled', 'immediate', 'manual')),
+    slot               INTEGER,
+    actor              TEXT    NOT NULL,
+    created_at         INTEGER NOT NULL,
+    version            INTEGER NOT NULL CHECK (version >= 0),
+    status             TEXT    NOT NULL,
+    paused             INTEGER NOT NULL CHECK (paused IN (0, 1)),
+    runbook_version    INTEGER NOT NULL CHECK (runbook_version > 0),
+    start              INTEGER,
+    advanced_at        INTEGER,
+    init               TEXT    NOT NULL,
+    init_dispatched_at INTEGER,
+    sweeps             TEXT    NOT NULL,
+    current_phase      TEXT,
+    updated_at         INTEGER NOT NULL,
+    ended_at           INTEGER,
+    wake_at            INTEGER,
+    settled            INTEGER NOT NULL CHECK (settled IN (0, 1)),
+    joined             INTEGER NOT NULL CHECK (joined >= 0),
+    removed            INTEGER NOT NULL CHECK (removed BETWEEN 0 AND joined),
+    open               INTEGER NOT NULL DEFAULT 0 CHECK (open >= 0),
+    succeeded          INTEGER NOT NULL DEFAULT 0 CHECK (succeeded >= 0),
+    failed             INTEGER NOT NULL DEFAULT 0 CHECK (failed >= 0),
+    cancelled          INTEGER NOT NULL DEFAULT 0 CHECK (cancelled >= 0),
+    CHECK (CASE status
+               WHEN 'detected'        THEN ended_at IS NULL AND settled = 0
+               WHEN 'init_dispatched' THEN ended_at IS NULL AND settled = 0
+               WHEN 'active'          THEN ended_at IS NULL AND settled = 0
+               WHEN 'completed'       THEN ended_at IS NOT NULL
+               WHEN 'failed'          THEN ended_at IS NOT NULL
+               WHEN 'cancelled'       THEN ended_at IS NOT NULL
+               ELSE FALSE
+           END)
+) STRICT;
+
+CREATE TABLE batch_history (
+    id      INTEGER PRIMARY KEY AUTOINCREMENT,
+    batch   INTEGER NOT NULL,
+    version INTEGER NOT NULL CHECK (version > 0),
+    at      INTEGER NOT NULL,
+    entries TEXT    NOT NULL
+) STRICT;
+
+CREATE TABLE batch_member (
+    id                    INTEGER PRIMARY KEY,
+    batch                 INTEGER NOT NULL,
+    key                   TEXT    NOT NULL,
+    data_hash             BLOB    NOT NULL CHECK (length(data_hash) = 32),
+    run_id                BLOB    NOT NULL CHECK (length(run_id) = 16),
+    added_at              INTEGER NOT NULL,
+    removed_at            INTEGER,
+    removed_by            TEXT,
+    removal_dispatched_at INTEGER,
+    CHECK ((removed_at IS NULL) = (removed_by IS NULL)),
+    CHECK (removed_at IS NOT NULL OR removal_dispatched_at IS NULL)
+) STRICT;
+
+CREATE TABLE batch_phase (
+    id             INTEGER PRIMARY KEY,
+    batch          INTEGER NOT NULL,
+    name           TEXT    NOT NULL,
+    version        INTEGER NOT NULL CHECK (version > 0),
+    gate           TEXT    NOT NULL,
+    offset_minutes INTEGER NOT NULL,
+    steps          INTEGER NOT NULL CHECK (steps BETWEEN 0 AND 65535),
+    due_at         INTEGER,
+    status         TEXT    NOT NULL,
+    dispatched_at  INTEGER,
+    completed_at   INTEGER,
+    open           INTEGER NOT NULL DEFAULT 0 CHECK (open >= 0),
+    succeeded      INTEGER NOT NULL DEFAULT 0 CHECK (succeeded >= 0),
+    failed         INTEGER NOT NULL DEFAULT 0 CHECK (failed >= 0),
+    cancelled      INTEGER NOT NULL DEFAULT 0 CHECK (cancelled >= 0),
+    skipped        INTEGER NOT NULL DEFAULT 0 CHECK (skipped >= 0),
+    steps_ended    INTEGER NOT NULL DEFAULT 0 CHECK (steps_ended >= 0),
+    UNIQUE (batch, gate),
+    CHECK (CASE status
+               WHEN 'pending'    THEN dispatched_at IS NULL     AND completed_at IS NULL
+               WHEN 'dispatched' THEN dispatched_at IS NOT NULL AND completed_at IS NULL
+               WHEN 'completed'  THEN completed_at IS NOT NULL
+               WHEN 'failed'     THEN completed_at IS NOT NULL
+               WHEN 'skipped'    THEN completed_at IS NOT NULL
+               WHEN 'superseded' THEN completed_at IS NOT NULL
+               ELSE FALSE
+           END)
+) STRICT;
+
+CREATE TABLE batch_run (
+    number INTEGER PRIMARY KEY,
+    run_id BLOB    NOT NULL CHECK (length(run_id) = 16),
+    batch  INTEGER NOT NULL,
+    member INTEGER,
+    role   TEXT    NOT NULL CHECK (role = 'member' OR role = 'init' OR role = 'removal'),
+    CHECK ((role = 'init') = (member IS NULL))
+) STRICT;
+
 CREATE TABLE "dead_letter" (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     -- without a run it is an order, which stands in message
@@ -31,6 +353,12 @@ CREATE TABLE idempotency (
     request_hash BLOB    NOT NULL CHECK (length(request_hash) = 32),
     created_at   INTEGER NOT NULL,
     PRIMARY KEY (tenant, hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lease (
+    name   TEXT    NOT NULL PRIMARY KEY,
+    holder TEXT    NOT NULL,
+    until  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE meta (
@@ -114,13 +442,41 @@ CREATE TABLE run_header (
     priority         INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 10),
     traceparent      TEXT,
     actor            TEXT    NOT NULL,
-    idempotency_hash BLOB    CHECK (length(idempotency_hash) = 32),
+    idempotency_hash BLOB    CHECK (length(idempotency_hash) = 32), batch INTEGER, member INTEGER, role TEXT, number INTEGER,
     CHECK ((lane IS NULL) = (routing_key IS NULL))
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runbook (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    name            TEXT    NOT NULL,
+    version         INTEGER NOT NULL CHECK (version > 0),
+    source          TEXT    NOT NULL,
+    is_active       INTEGER NOT NULL CHECK (is_active IN (0, 1)),
+    overdue         TEXT    NOT NULL CHECK (overdue IN ('rerun', 'ignore')),
+    overdue_applied INTEGER NOT NULL DEFAULT 0 CHECK (overdue_applied IN (0, 1)),
+    rerun_init      INTEGER NOT NULL CHECK (rerun_init IN (0, 1)),
+    created_at      INTEGER NOT NULL,
+    created_by      TEXT    NOT NULL,
+    last_error      TEXT,
+    last_error_at   INTEGER,
+    UNIQUE (name, version),
+    CHECK ((last_error IS NULL) = (last_error_at IS NULL))
+) STRICT;
 
 CREATE TABLE secret (
     name  TEXT NOT NULL PRIMARY KEY,
     value BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE seen_key (
+    runbook TEXT NOT NULL,
+    key     TEXT NOT NULL,
+    PRIMARY KEY (runbook, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sequence_number (
+    name TEXT    NOT NULL PRIMARY KEY,
+    next INTEGER NOT NULL CHECK (next > 0)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE sqlite_sequence(name,seq);
@@ -183,6 +539,23 @@ CREATE TABLE "step" (
     CHECK ((error_code IS NULL) = (error_message IS NULL))
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE step_spec (
+    workflow         TEXT    NOT NULL,
+    workflow_version INTEGER NOT NULL,
+    position         INTEGER NOT NULL CHECK (position BETWEEN 0 AND 65535),
+    step             TEXT    NOT NULL,
+    gate             TEXT,
+    gate_position    INTEGER NOT NULL,
+    kind             TEXT    NOT NULL,
+    pool             TEXT    NOT NULL,
+    on_failure       TEXT,
+    poll_interval_s  INTEGER,
+    poll_timeout_s   INTEGER,
+    retries_max      INTEGER NOT NULL,
+    retry_interval_s INTEGER NOT NULL,
+    PRIMARY KEY (workflow, workflow_version, position)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE stub (
     run_id     BLOB    NOT NULL PRIMARY KEY CHECK (length(run_id) = 16),
     tenant     TEXT    NOT NULL,
@@ -237,6 +610,24 @@ CREATE TABLE workflow (
     UNIQUE (name, version)
 ) STRICT;
 
+CREATE INDEX batch_by_runbook ON batch (runbook);
+
+CREATE INDEX batch_by_slot ON batch (runbook, slot) WHERE slot IS NOT NULL;
+
+CREATE INDEX batch_history_by_batch ON batch_history (batch);
+
+CREATE INDEX batch_member_by_batch ON batch_member (batch);
+
+CREATE UNIQUE INDEX batch_member_by_key ON batch_member (batch, key) WHERE removed_at IS NULL;
+
+CREATE INDEX batch_member_removed ON batch_member (batch, key) WHERE removed_at IS NOT NULL;
+
+CREATE INDEX batch_run_by_batch ON batch_run (batch, role, member);
+
+CREATE INDEX batch_to_count ON batch (runbook, tenant, status, mode, slot);
+
+CREATE INDEX batch_unsettled ON batch (id) WHERE settled = 0;
+
 CREATE INDEX dead_letter_by_run ON dead_letter (run_id);
 
 CREATE INDEX dead_letter_by_tenant ON dead_letter (tenant);
@@ -260,6 +651,8 @@ CREATE INDEX run_by_tenant ON run (tenant, status);
 CREATE INDEX run_by_wake ON run (wake_at) WHERE wake_at IS NOT NULL;
 
 CREATE INDEX run_by_workflow ON run (workflow, status);
+
+CREATE UNIQUE INDEX runbook_active ON runbook (name) WHERE is_active = 1;
 
 CREATE INDEX step_queue ON step (pool, rank) WHERE pool IS NOT NULL;
 
