@@ -71,8 +71,7 @@ SELECT id,
 -- Steps of batches in the words of the dialect: what the next two views share.
 --
 -- A step to which nothing has happened yet has no row: it is pending. Neither has one whose phase was
--- passed over, since the dialect makes no rows for such a phase. When a question of a poll that is under
--- way was asked is not kept, so that then the last poll has no time.
+-- passed over, since the dialect makes no rows for such a phase.
 CREATE OR REPLACE VIEW batch_step AS
 SELECT known.number * 65536 + step.position      AS id,
        known.batch,
@@ -111,12 +110,14 @@ SELECT known.number * 65536 + step.position      AS id,
        spec.poll_timeout_s                       AS poll_timeout_sec,
        to_timestamp(poll.started_at / 1000.0)    AS poll_started_at,
        CASE WHEN poll.count = 0 THEN to_timestamp(poll.started_at / 1000.0)
-            WHEN poll.turn = 'resting' THEN to_timestamp(step.wake_at / 1000.0 - spec.poll_interval_s)
+            WHEN poll.count > 0 THEN to_timestamp(step.dispatched_at / 1000.0)
        END                                       AS last_polled_at,
        coalesce(poll.count, 0)                   AS poll_count,
        -- Under the name that the runbook gives it; the kernel's has the version with it.
        regexp_replace(spec.on_failure, '@[0-9]+$', '') AS on_failure,
-       greatest(step.tries - 1, 0)               AS retry_count,
+       -- Counted when it is decided on, not when it begins.
+       CASE step.status WHEN 'retry_wait' THEN step.tries ELSE greatest(step.tries - 1, 0) END
+                                                 AS retry_count,
        spec.retries_max                          AS max_retries,
        spec.retry_interval_s                     AS retry_interval_sec,
        CASE WHEN step.status = 'retry_wait'
@@ -129,8 +130,7 @@ SELECT known.number * 65536 + step.position      AS id,
                         AND spec.workflow_version = run.workflow_version
                         AND spec.position = step.position
  CROSS JOIN LATERAL (SELECT (step.detail::json #>> '{poll,started_at}')::bigint AS started_at,
-                            (step.detail::json #>> '{poll,count}')::integer     AS count,
-                            step.detail::json #>> '{poll,turn}'                 AS turn) AS poll
+                            (step.detail::json #>> '{poll,count}')::integer     AS count) AS poll
  WHERE step.detail::json ->> 'skip' IS DISTINCT FROM 'superseded';
 
 CREATE OR REPLACE VIEW step_executions AS

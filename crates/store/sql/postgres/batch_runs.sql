@@ -1,5 +1,5 @@
--- Runs of a batch by what they do, oldest first.
+-- Runs of a batch in some roles, oldest first.
 SELECT number, run_id, batch, member, role
   FROM batch_run
- WHERE batch = $1 AND ($2::text IS NULL OR role = $2)
+ WHERE batch = $1 AND role = ANY($2)
  ORDER BY number

@@ -1,5 +1,5 @@
--- Runs of one member, oldest first.
+-- Runs of one member in some roles, oldest first.
 SELECT number, run_id, batch, member, role
   FROM batch_run
- WHERE member = $3 AND batch = $1 AND ($2::text IS NULL OR role = $2)
+ WHERE batch = $1 AND role = ANY($2) AND member = $3
  ORDER BY number

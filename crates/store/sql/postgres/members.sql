@@ -11,11 +11,10 @@ SELECT member.id, member.batch, member.key, member.data_hash, member.run_id,
           FROM batch_member
          WHERE batch = $1
            AND id > $2
-           AND ($3 IS NULL OR key = ANY($3))
-           AND ($4 IS NULL OR id = ANY($4))
-           AND (NOT $5 OR (removed_at IS NOT NULL AND removal_dispatched_at IS NULL))
+           AND ($3 IS NULL OR id = ANY($3))
+           AND (NOT $4 OR (removed_at IS NOT NULL AND removal_dispatched_at IS NULL))
          ORDER BY id
-        OFFSET $6
-         LIMIT $7) AS member
+        OFFSET $5
+         LIMIT $6) AS member
   LEFT JOIN run ON run.id = member.run_id
  ORDER BY member.id

@@ -13,14 +13,13 @@ SELECT member.id, member.batch, member.key, member.data_hash, member.run_id, mem
           LEFT JOIN run ON run.id = batch_member.run_id
          WHERE batch = $1
            AND batch_member.id > $2
-           AND ($3 IS NULL OR key = ANY($3))
-           AND ($4 IS NULL OR batch_member.id = ANY($4))
-           AND (NOT $5 OR (removed_at IS NOT NULL AND removal_dispatched_at IS NULL))) AS member
+           AND ($3 IS NULL OR batch_member.id = ANY($3))
+           AND (NOT $4 OR (removed_at IS NOT NULL AND removal_dispatched_at IS NULL))) AS member
  WHERE CASE
            WHEN member.removed_at IS NOT NULL  THEN 'removed'
            WHEN member.run_status = 'failed'   THEN 'failed'
            ELSE 'active'
-       END = ANY($8)
+       END = ANY($7)
  ORDER BY member.id
-OFFSET $6
- LIMIT $7
+OFFSET $5
+ LIMIT $6

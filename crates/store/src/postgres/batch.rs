@@ -150,10 +150,12 @@ pub(super) async fn runs(
     role: Option<BatchRole>,
     member: Option<MemberId>,
 ) -> Result<Vec<BatchRun>, StoreError> {
-    let role = role.map(BatchRole::word);
+    let any = [BatchRole::Init, BatchRole::Member, BatchRole::Removal];
+    let roles = any.into_iter().filter(|it| role.is_none_or(|role| role == *it));
+    let roles: Vec<&str> = roles.map(BatchRole::word).collect();
     let found = match member {
-        Some(member) => db.query(BATCH_RUNS_OF_MEMBER, &[&batch.0, &role, &member.0]).await?,
-        None => db.query(BATCH_RUNS, &[&batch.0, &role]).await?,
+        Some(member) => db.query(BATCH_RUNS_OF_MEMBER, &[&batch.0, &roles, &member.0]).await?,
+        None => db.query(BATCH_RUNS, &[&batch.0, &roles]).await?,
     };
     found.iter().map(read_run).collect()
 }

@@ -1,5 +1,7 @@
 //! The members of batches, with where each stands.
 
+use std::collections::HashSet;
+
 use stepwell_core::id::{BatchId, MemberId};
 use stepwell_core::run::RunStatus;
 use stepwell_core::time::Timestamp;
@@ -14,6 +16,7 @@ use crate::error::StoreError;
 use crate::model::{Listed, Member, MemberFilter, MemberStatus, Slice};
 
 const MEMBERS: &str = include_str!("../../sql/postgres/members.sql");
+const MEMBERS_BY_KEY: &str = include_str!("../../sql/postgres/members_by_key.sql");
 const MEMBERS_COUNT: &str = include_str!("../../sql/postgres/members_count.sql");
 const MEMBERS_BY_STATUS: &str = include_str!("../../sql/postgres/members_by_status.sql");
 const MEMBERS_BY_STATUS_COUNT: &str =
@@ -28,8 +31,8 @@ pub(super) async fn list(
     filter: &MemberFilter,
     slice: Slice,
 ) -> Result<Listed<Member>, StoreError> {
-    let question = Question::of(filter, slice);
     db.batch(BEGIN_READ).await?;
+    let question = Question::of(filter, named(db, filter).await?, slice);
     let found = question.page(db).await?;
     let items: Vec<Member> = found.iter().map(read).collect::<Result<_, _>>()?;
     let total = match filter.after {
@@ -39,6 +42,23 @@ pub(super) async fn list(
     };
     db.batch(COMMIT).await?;
     Ok(Listed { items, total })
+}
+
+/// The numbers that are asked for, by number or by key; `None`: any.
+async fn named(db: &mut Connection, filter: &MemberFilter) -> Result<Option<Vec<i64>>, StoreError> {
+    let ids = (!filter.ids.is_empty()).then(|| filter.ids.iter().map(|id| id.0).collect());
+    if filter.keys.is_empty() {
+        return Ok(ids);
+    }
+    let keys: Vec<Text<'_>> = filter.keys.iter().map(|key| Text(key)).collect();
+    let found = db.query(MEMBERS_BY_KEY, &[&filter.batch.0, &keys]).await?;
+    let with_key = found.iter().map(|row| Columns::of(row).take());
+    let mut with_key = with_key.collect::<Result<Vec<i64>, StoreError>>()?;
+    if let Some(ids) = ids {
+        let ids: HashSet<i64> = HashSet::from_iter(ids);
+        with_key.retain(|id| ids.contains(id));
+    }
+    Ok(Some(with_key))
 }
 
 /// How many members of a whole batch stand where it is asked: that was counted when it happened.
@@ -61,10 +81,9 @@ async fn counted(db: &mut Connection, filter: &MemberFilter) -> Result<u64, Stor
 
 /// What is asked, as it is bound. Planned for these very values, so that what does not restrict falls
 /// away.
-struct Question<'a> {
+struct Question {
     batch: i64,
     after: i64,
-    keys: Option<Vec<Text<'a>>>,
     ids: Option<Vec<i64>>,
     removal_waits: bool,
     statuses: Option<Vec<&'static str>>,
@@ -72,17 +91,14 @@ struct Question<'a> {
     rows: i64,
 }
 
-impl<'a> Question<'a> {
-    fn of(filter: &'a MemberFilter, slice: Slice) -> Self {
-        let keys: Vec<Text<'a>> = filter.keys.iter().map(|key| Text(key)).collect();
-        let ids: Vec<i64> = filter.ids.iter().map(|id| id.0).collect();
+impl Question {
+    fn of(filter: &MemberFilter, ids: Option<Vec<i64>>, slice: Slice) -> Self {
         let statuses: Vec<&str> = filter.statuses.iter().map(|status| status.word()).collect();
         Self {
             batch: filter.batch.0,
             // Numbers are counted from 1.
             after: filter.after.map_or(0, |after| after.0),
-            keys: (!keys.is_empty()).then_some(keys),
-            ids: (!ids.is_empty()).then_some(ids),
+            ids,
             removal_waits: filter.removal_waits,
             statuses: (!statuses.is_empty()).then_some(statuses),
             offset: limit(slice.offset),
@@ -92,7 +108,7 @@ impl<'a> Question<'a> {
 
     /// Nobody is picked out by name or number.
     fn is_of_all(&self) -> bool {
-        self.keys.is_none() && self.ids.is_none() && !self.removal_waits
+        self.ids.is_none() && !self.removal_waits
     }
 
     async fn page(&self, db: &Connection) -> Result<Vec<Row>, StoreError> {
@@ -123,7 +139,6 @@ impl<'a> Question<'a> {
         vec![
             (&self.batch, Type::INT8),
             (&self.after, Type::INT8),
-            (&self.keys, Type::TEXT_ARRAY),
             (&self.ids, Type::INT8_ARRAY),
             (&self.removal_waits, Type::BOOL),
         ]

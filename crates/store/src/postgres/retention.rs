@@ -11,15 +11,15 @@ use crate::error::StoreError;
 const EXPIRED: &str = include_str!("../../sql/postgres/expired.sql");
 const STUB_INSERT: &str = include_str!("../../sql/postgres/stub_insert.sql");
 const KEY_DELETE: &str = include_str!("../../sql/postgres/key_delete.sql");
+const BATCH_RUN_DELETE: &str = include_str!("../../sql/postgres/batch_run_delete.sql");
 
-/// The rows of a run, in every table that has any. The key goes by itself, before the header that
-/// names it.
-const DELETES: [&str; 9] = [
+/// The rows of a run, in every table that has any. Its key and its number go by themselves, before the
+/// header that names them.
+const DELETES: [&str; 8] = [
     "DELETE FROM stale_report WHERE run_id = ANY($1)",
     "DELETE FROM dead_letter WHERE run_id = ANY($1)",
     "DELETE FROM outbox WHERE run_id = ANY($1)",
     "DELETE FROM input WHERE run_id = ANY($1)",
-    "DELETE FROM batch_run WHERE run_id = ANY($1)",
     "DELETE FROM history WHERE run_id = ANY($1)",
     "DELETE FROM step WHERE run_id = ANY($1)",
     "DELETE FROM run_header WHERE run_id = ANY($1)",
@@ -32,7 +32,7 @@ pub(super) async fn sweep(
     now: Timestamp,
     rows: usize,
 ) -> Result<usize, StoreError> {
-    db.prepare(&[STUB_INSERT, KEY_DELETE, COMMIT]).await?;
+    db.prepare(&[STUB_INSERT, KEY_DELETE, BATCH_RUN_DELETE, COMMIT]).await?;
     db.prepare(&DELETES).await?;
     db.batch(BEGIN).await?;
     let found = db.query(EXPIRED, &[&now.as_millis(), &limit(rows)]).await?;
@@ -42,6 +42,7 @@ pub(super) async fn sweep(
     if !runs.is_empty() {
         pipeline.send(STUB_INSERT, vec![bind(&runs), bind(now.as_millis())]);
         pipeline.send(KEY_DELETE, vec![bind(&runs)]);
+        pipeline.send(BATCH_RUN_DELETE, vec![bind(&runs)]);
         for delete in DELETES {
             pipeline.send(delete, vec![bind(&runs)]);
         }

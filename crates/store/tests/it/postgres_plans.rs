@@ -41,15 +41,12 @@ const PLANNED: [(&str, &[&str]); 17] = [
     ("batches", &["NULL", "'wave'", "NULL", "NULL", "7", "FALSE", "0", "50"]),
     ("batches_count", &["NULL", "NULL", "NULL", "NULL", "NULL", "TRUE"]),
     ("batches_count", &["NULL", "'wave'", "NULL", "NULL", "7", "FALSE"]),
-    ("members", &["7", "0", "NULL", "NULL", "FALSE", "400", "50"]),
-    ("members", &["7", "0", "NULL", "NULL", "TRUE", "0", "50"]),
-    ("members", &["7", "0", "'{key-7}'::text[]", "NULL", "FALSE", "0", "50"]),
-    ("members_by_status", &["7", "0", "NULL", "NULL", "FALSE", "0", "50", "'{failed}'::text[]"]),
-    (
-        "members_by_status_count",
-        &["7", "0", "'{key-7}'::text[]", "NULL", "FALSE", "'{failed}'::text[]"],
-    ),
-    ("members_count", &["7", "0", "NULL", "NULL", "TRUE"]),
+    ("members", &["7", "0", "NULL", "FALSE", "400", "50"]),
+    ("members", &["7", "0", "NULL", "TRUE", "0", "50"]),
+    ("members", &["7", "0", "'{107, 207}'::bigint[]", "FALSE", "0", "50"]),
+    ("members_by_status", &["7", "0", "NULL", "FALSE", "0", "50", "'{failed}'::text[]"]),
+    ("members_by_status_count", &["7", "0", "'{107}'::bigint[]", "FALSE", "'{failed}'::text[]"]),
+    ("members_count", &["7", "0", "NULL", "TRUE"]),
 ];
 
 /// The rest of the values that a list of runs is asked with.

@@ -1,0 +1,195 @@
+//! Several instances and their batches on one PostgreSQL: what only real rows, locks and clocks can show.
+
+use std::sync::Arc;
+
+use stepwell_core::batch::{Batch, BatchCommand};
+use stepwell_core::duration::Interval;
+use stepwell_core::id::BatchId;
+use stepwell_core::run::Run;
+use stepwell_store::conformance::Subject;
+use stepwell_store::conformance::batch_world::{
+    ada, batch_header, batch_item, decided_batch, detected, join, joining, opened,
+};
+use stepwell_store::conformance::world::{World, at, decided, run_id, success};
+use stepwell_store::{BatchWrite, Group, Item, Store, StoreError, Verdict};
+use stepwell_testing::postgres;
+
+use crate::postgres::{Place, with_schema};
+
+/// So many members has each of two batches, half of them with each of two instances.
+const MEMBERS: i64 = 40;
+
+/// An instance with connections of its own, as a process has.
+async fn instance(place: &Place, name: &str) -> World {
+    let subject = Subject { store: Arc::new(place.open().await), reopen: None };
+    World::named(&subject, name).await
+}
+
+/// A place in a database of its own, so that what is counted there is counted for this test alone.
+fn alone(name: &str) -> Option<Place> {
+    let server = postgres::server().ok()?;
+    let schema = name.to_owned();
+    Some(Place { server, url: with_schema(&server.database(name), name), schema })
+}
+
+/// The next decision on each of some runs of members, as items of one group.
+async fn next(world: &World, members: impl Iterator<Item = i64>) -> Vec<Item> {
+    let mut items = Vec::new();
+    for member in members {
+        let run: Arc<Run> = world.member_run(member.unsigned_abs()).await;
+        items.push(match run.gates_open.is_empty() {
+            true => opened(&run, "prepare"),
+            false => Item::Advance(Box::new(decided(&run, &success(&run)))),
+        });
+    }
+    items
+}
+
+/// Goes on with a batch until the decision is done: others decide about it too.
+async fn pauses_and_resumes(world: &World, batch: i64) {
+    for command in [BatchCommand::Pause { by: ada() }, BatchCommand::Resume { by: ada() }] {
+        loop {
+            let write = decided_batch(&world.batch(batch).await, &command);
+            if world.commits(vec![batch_item(write)]).await == [Verdict::Done] {
+                break;
+            }
+        }
+    }
+}
+
+// counters move in the transaction of the step, whoever else counts in the same batch.
+#[tokio::test]
+async fn instances_that_count_in_the_same_batches_never_stop_each_other() {
+    let Some(place) = alone("counting") else { return };
+    let (one, two) = (instance(&place, "one").await, instance(&place, "two").await);
+    // The members of 1 are 1 … 40, those of 2 are 41 … 80; each instance owns half of each.
+    for (world, batch, first) in [(&one, 1, 1), (&two, 2, 1 + MEMBERS)] {
+        let members: Vec<i64> = (first..first + MEMBERS / 2).collect();
+        world.detects(batch, &members).await;
+    }
+    for (world, batch, first) in [(&two, 1, 1 + MEMBERS / 2), (&one, 2, 1 + MEMBERS * 3 / 2)] {
+        let known = world.batch(batch).await;
+        let members = first..first + MEMBERS / 2;
+        let joined = members.map(|member| joining(BatchId(batch), member)).collect();
+        let joins = decided_batch(&known, &join(MEMBERS as usize / 2));
+        world.decides(BatchWrite { joined, ..joins }).await;
+    }
+    let half = MEMBERS / 2;
+    let own = [(1..=half, half * 3 + 1..=half * 4), (half + 1..=half * 2, half * 2 + 1..=half * 3)];
+    let works = async |world: &World, (of_first, of_second): &(_, _), forward: bool| {
+        let (of_first, of_second): (&std::ops::RangeInclusive<i64>, &_) = (of_first, of_second);
+        let of_second: &std::ops::RangeInclusive<i64> = of_second;
+        for _ in 0..3 {
+            let mut items = next(world, of_first.clone().chain(of_second.clone())).await;
+            if !forward {
+                items.reverse();
+            }
+            // In small groups, each with members of both batches.
+            for chunk in (0..4).map(|part| items.iter().skip(part).step_by(4).cloned()) {
+                let verdicts = world.commits(chunk.collect()).await;
+                assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Done));
+            }
+            pauses_and_resumes(world, if forward { 1 } else { 2 }).await;
+            pauses_and_resumes(world, if forward { 2 } else { 1 }).await;
+        }
+    };
+    tokio::join!(works(&one, &own[0], true), works(&two, &own[1], false));
+    for batch in [1, 2] {
+        let Batch { tally, phases, .. } = one.batch(batch).await;
+        assert_eq!(tally.open, MEMBERS, "nobody has ended");
+        let prepared = (phases[0].tally.succeeded, phases[0].tally.steps_ended);
+        assert_eq!(prepared, (MEMBERS, 2 * MEMBERS));
+        assert_eq!(phases[1].tally.open, MEMBERS);
+    }
+    let stopped = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+    assert_eq!(place.query(stopped), ["0"]);
+}
+
+// B-071, X-104: fenced by the epoch; the runs that begin with a batch belong to whoever decided.
+#[tokio::test]
+async fn any_living_instance_decides_about_a_batch() {
+    let Some(place) = Place::fresh() else { return };
+    let (one, two) = (instance(&place, "one").await, instance(&place, "two").await);
+    let batch = one.detects(1, &[5]).await;
+    let joined = vec![joining(BatchId(1), 6)];
+    let batch = two.decides(BatchWrite { joined, ..decided_batch(&batch, &join(1)) }).await;
+    let runs = one.store.load(vec![run_id(5), run_id(6)]).await.unwrap();
+    let owners: Vec<_> = runs.iter().map(|run| run.owner).collect();
+    assert_eq!(owners, [Some(one.epoch), Some(two.epoch)]);
+
+    one.store.retire(one.epoch).await.unwrap();
+    let late = decided_batch(&batch, &BatchCommand::Pause { by: ada() });
+    let refused = one.store.commit(Group::of(one.epoch, vec![batch_item(late)])).await;
+    assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
+    assert_eq!(two.batch(1).await, batch);
+}
+
+#[tokio::test]
+async fn two_decisions_on_a_batch_at_once_are_one_decision() {
+    let Some(place) = Place::fresh() else { return };
+    let (one, two) = (instance(&place, "one").await, instance(&place, "two").await);
+    let batch = one.detects(1, &[]).await;
+    let write = |member: i64| BatchWrite {
+        joined: vec![joining(BatchId(1), member)],
+        ..decided_batch(&batch, &join(1))
+    };
+    let (first, second) = tokio::join!(
+        one.commits(vec![batch_item(write(5))]),
+        two.commits(vec![batch_item(write(6))])
+    );
+    let mut verdicts = [first, second].concat();
+    verdicts.sort_by_key(|verdict| *verdict != Verdict::Done);
+    assert_eq!(verdicts, [Verdict::Done, Verdict::Stale]);
+    assert_eq!((one.members(1).await.len(), one.batch(1).await.tally.open), (1, 1));
+    assert_eq!(place.query("SELECT count(*) FROM run"), ["1"], "nothing of the other is there");
+
+    let (first, second) = tokio::join!(
+        one.commits(vec![batch_item(detected(batch_header(2), &[]))]),
+        two.commits(vec![batch_item(detected(batch_header(2), &[]))])
+    );
+    let mut verdicts = [first, second].concat();
+    verdicts.sort_by_key(|verdict| *verdict != Verdict::Done);
+    assert_eq!(verdicts, [Verdict::Done, Verdict::Stale], "a batch is made once");
+}
+
+#[tokio::test]
+async fn whoever_reads_on_in_the_history_of_all_batches_misses_nothing() {
+    let Some(place) = Place::fresh() else { return };
+    let (one, two) = (instance(&place, "one").await, instance(&place, "two").await);
+    let reader = place.open().await;
+    let writes = async |world: &World, batches: std::ops::Range<i64>| {
+        for batch in batches {
+            world.detects(batch, &[]).await;
+        }
+    };
+    let reads = async {
+        let mut seen: Vec<(i64, BatchId)> = Vec::new();
+        while seen.len() < 60 {
+            let after = seen.last().map_or(0, |(id, _)| *id);
+            let events = reader.batch_events(None, after, 7).await.unwrap();
+            seen.extend(events.into_iter().map(|event| (event.id, event.batch)));
+        }
+        seen
+    };
+    let ((), (), seen) = tokio::join!(writes(&one, 1..31), writes(&two, 31..61), reads);
+    let mut batches: Vec<i64> = seen.iter().map(|(_, batch)| batch.0).collect();
+    batches.sort_unstable();
+    assert_eq!(batches, (1..61).collect::<Vec<i64>>());
+}
+
+// instances need not agree on the time, because they are not asked for it.
+#[tokio::test]
+async fn a_right_lasts_by_the_clock_of_the_server() {
+    let Some(place) = Place::fresh() else { return };
+    let store = place.open().await;
+    let takes = async |holder: &str, now: u64, seconds: u64| {
+        let (now, name) = (at(now), "tick:move".to_owned());
+        let until = now.after(Interval::from_secs(seconds));
+        store.lease(name, holder.to_owned(), now, until).await.unwrap()
+    };
+    assert!(takes("one", 0, 60).await);
+    assert!(!takes("two", 86_400, 60).await, "though its clock is a day ahead");
+    place.query("UPDATE lease SET until = until - 60000");
+    assert!(takes("two", 0, 60).await, "a minute later");
+    assert!(!takes("one", 86_400, 60).await);
+}
