@@ -49,6 +49,12 @@ codes! {
     /// Header and envelope name different idempotency keys.
     KeyConflict = "idempotency_key_conflict", BAD_REQUEST, "Two different idempotency keys",
         "Send the key in the `Idempotency-Key` header or in the body, or the same in both.";
+    /// The list of members is not sound.
+    InvalidMembers = "invalid_members", BAD_REQUEST, "The list of members is not valid",
+        "Correct the lines that `details` names; GET /api/runbooks/{name}/template is a list to fill in.";
+    /// A result of a worker is not what it must be.
+    InvalidResult = "invalid_result", BAD_REQUEST, "The result cannot be used",
+        "Correct the fields that `details` names, and send all results again; none was taken.";
     /// There was no token.
     Unauthenticated = "unauthenticated", UNAUTHORIZED, "A token is needed",
         "Send `Authorization: Bearer <token>`; an administrator makes tokens with POST /v1/tokens.";
@@ -88,6 +94,18 @@ codes! {
     /// There is no such token, or it is another tenant's.
     TokenNotFound = "token_not_found", NOT_FOUND, "There is no such token",
         "GET /v1/tokens lists the tokens.";
+    /// There is no such runbook, no such version of it, or no version that is in use.
+    RunbookNotFound = "runbook_not_found", NOT_FOUND, "There is no such runbook",
+        "GET /api/runbooks lists the runbooks in use; /versions lists every version of one.";
+    /// There is no such batch, or it is another tenant's.
+    BatchNotFound = "batch_not_found", NOT_FOUND, "There is no such batch",
+        "GET /api/batches lists the batches that the token may see.";
+    /// The batch has no such member.
+    MemberNotFound = "member_not_found", NOT_FOUND, "The batch has no such member",
+        "GET /api/batches/{batch}/members lists the members.";
+    /// The batch has no such phase.
+    UnknownPhase = "unknown_phase", NOT_FOUND, "The batch has no such phase",
+        "GET /api/batches/{batch}/phases lists the phases.";
     /// The address takes other methods.
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "The address takes other methods",
         "The `Allow` header lists the methods.";
@@ -127,6 +145,36 @@ codes! {
     /// There is nothing to take up again in this dead letter.
     NotReplayable = "not_replayable", CONFLICT, "The dead letter cannot be replayed",
         "Correct the cause and discard the dead letter.";
+    /// The batch has ended, and what has ended never changes.
+    BatchEnded = "batch_ended", CONFLICT, "The batch has ended",
+        "GET /api/batches/{batch} shows how it ended; make a new batch of those who are left.";
+    /// The batch follows its timeline, and is not advanced by hand.
+    BatchNotManual = "batch_not_manual", CONFLICT, "The batch follows its timeline",
+        "Wait until the next phase is due, or move T-0 with POST /api/batches/{batch}/move.";
+    /// A person moves the batch on, so it has no T-0 to move.
+    BatchManual = "batch_manual", CONFLICT, "The batch has no T-0",
+        "Move it on with POST /api/batches/{batch}/advance.";
+    /// What was begun must end first.
+    BatchUnderWay = "batch_under_way", CONFLICT, "Something is still under way",
+        "GET /api/batches/{batch}/explain says what is waited for; advance again when it is over.";
+    /// Every phase has begun.
+    BatchNothingLeft = "batch_nothing_left", CONFLICT, "Every phase has begun",
+        "Nothing needs to be done: the batch ends when its members do.";
+    /// Phases run only in an active batch.
+    BatchNotActive = "batch_not_active", CONFLICT, "The batch is not active yet",
+        "Wait until its preparation is done; GET /api/batches/{batch}/explain says what is waited for.";
+    /// Nothing begins in a paused batch.
+    BatchPaused = "batch_paused", CONFLICT, "The batch is paused",
+        "Resume it with POST /api/batches/{batch}/resume.";
+    /// The data source says who the members of the batch are.
+    BatchAutomated = "batch_automated", CONFLICT, "The members come from a data source",
+        "Change them in the data source; the next pass brings the change.";
+    /// The member has failed, and is no longer on its way.
+    MemberFailed = "member_failed", CONFLICT, "The member has failed",
+        "Retry it with POST /api/batches/{batch}/operate, or leave it as it is.";
+    /// Members of the batch have these keys already.
+    MemberKeysTaken = "member_keys_taken", CONFLICT, "Some members are there already",
+        "Leave the members that `details` names out of the list.";
     /// Retention has deleted the job.
     JobDeleted = "job_deleted", GONE, "The job was deleted",
         "It had ended and its time of retention was over; only the fact remains.";
@@ -148,6 +196,12 @@ codes! {
     /// The workflow document is not sound.
     InvalidWorkflow = "invalid_workflow", UNPROCESSABLE_ENTITY, "The workflow is not valid",
         "Correct the places that `details` names; GET /v1/schemas/workflow.json lets an editor help.";
+    /// An event has a type that nobody here knows; it was kept as a dead letter.
+    UnknownMessageType = "unknown_message_type", UNPROCESSABLE_ENTITY, "The type of the event is not known",
+        "Send one of the types that `detail` names in the header `MessageType`.";
+    /// The data source did not answer as it should.
+    SourceFailed = "source_failed", FAILED_DEPENDENCY, "The data source did not answer",
+        "Look at the data source, or correct the query of the runbook; nothing was written.";
     /// The tenant has as many open jobs as it may.
     TenantFull = "tenant_full", TOO_MANY_REQUESTS, "The tenant has too many open jobs",
         "Wait until some have ended, then send the same request again.";

@@ -10,8 +10,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use stepwell_core::refusal::Refusal;
 use stepwell_dialects::commands::{Rejection, RejectionKind};
-use stepwell_dialects::problem::{Problem, Problems};
-use stepwell_engine::EngineError;
+use stepwell_dialects::problem::{Problem, Problems, Report, quoted};
+use stepwell_engine::{BatchError, EngineError};
 use stepwell_store::StoreError;
 
 pub use crate::code::Code;
@@ -204,6 +204,46 @@ impl From<EngineError> for ApiError {
             EngineError::BadWorkflow { .. } | EngineError::Broken(_) => Self::internal(&detail),
         }
     }
+}
+
+impl From<BatchError> for ApiError {
+    fn from(error: BatchError) -> Self {
+        let detail = error.to_string();
+        match error {
+            BatchError::BatchNotFound(_) => Self::new(Code::BatchNotFound, detail),
+            BatchError::MemberNotFound(_) => Self::new(Code::MemberNotFound, detail),
+            BatchError::RunbookNotFound { .. } => Self::new(Code::RunbookNotFound, detail),
+            // Refusals and codes share their words.
+            BatchError::Refused(refusal) => match Code::of_word(refusal.code()) {
+                Some(code) => Self::new(code, detail),
+                None => Self::internal(&detail),
+            },
+            BatchError::Automated(_) => Self::new(Code::BatchAutomated, detail),
+            BatchError::MemberFailed(_) => Self::new(Code::MemberFailed, detail),
+            BatchError::KeysTaken(keys) => keys_taken(detail, &keys),
+            BatchError::NoMembers => Self::of_problems(
+                Code::InvalidMembers,
+                Problem::new("empty", detail).help("name at least one member"),
+            ),
+            BatchError::Invalid(problems) => Self::of_problems(Code::InvalidRequest, problems),
+            BatchError::Source(source) => Self::of_problems(
+                Code::SourceFailed,
+                Problem::new(source.code(), detail).at("data_source"),
+            ),
+            BatchError::Engine(error) => error.into(),
+        }
+    }
+}
+
+/// Every key is a problem of its own, so that a program can leave those members out.
+fn keys_taken(detail: String, keys: &[String]) -> ApiError {
+    let report = Report::new();
+    for key in keys {
+        report.add(Problem::new("key_taken", format!("{} is there already", quoted(key))).at(key));
+    }
+    let mut error = ApiError::new(Code::MemberKeysTaken, detail);
+    error.0.problems = report.finish(Some(())).err();
+    error
 }
 
 impl From<Refusal> for ApiError {

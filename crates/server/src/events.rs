@@ -37,11 +37,14 @@ use crate::state::Api;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A comment now and then keeps proxies from taking the silence for the end.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// The comment.
+pub(crate) const STILL_HERE: Bytes = Bytes::from_static(b": still here\n\n");
 
 /// How often the history is read without a hint where another instance may decide the job: its hints
 /// stay with it.
-const LOOK: Duration = Duration::from_secs(1);
+pub(crate) const LOOK: Duration = Duration::from_secs(1);
 
 /// Records that are read at once.
 const RECORDS_MAX: usize = 200;
@@ -84,10 +87,11 @@ pub(crate) async fn follow(
             () = stopping => {}
         }
     });
-    Ok(answer(EventBody { receiver, _permit: permit }))
+    Ok(answer(EventBody::new(receiver, permit)))
 }
 
-fn answer(body: EventBody) -> Response {
+/// The answer that a stream is.
+pub(crate) fn answer(body: EventBody) -> Response {
     let mut response = Response::new(Body::new(body));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(CONTENT_TYPE, kind);
@@ -138,7 +142,7 @@ impl Stream {
                     () = self.sender.closed() => return Ok(()),
                     () = tokio::time::sleep(LOOK), if is_shared => break,
                     _ = heartbeat.tick() => {
-                        if self.sender.send(Bytes::from_static(b": still here\n\n")).await.is_err() {
+                        if self.sender.send(STILL_HERE).await.is_err() {
                             return Ok(());
                         }
                     }
@@ -218,9 +222,16 @@ async fn changed(changes: &mut broadcast::Receiver<Change>, run: RunId) -> bool 
 }
 
 /// The body of an event stream: whatever the channel brings.
-struct EventBody {
+pub(crate) struct EventBody {
     receiver: mpsc::Receiver<Bytes>,
     _permit: OwnedSemaphorePermit,
+}
+
+impl EventBody {
+    /// Whatever this channel brings; the permit is given back when the client is gone.
+    pub(crate) fn new(receiver: mpsc::Receiver<Bytes>, permit: OwnedSemaphorePermit) -> Self {
+        Self { receiver, _permit: permit }
+    }
 }
 
 impl HttpBody for EventBody {

@@ -280,6 +280,12 @@ impl Parameters {
         values.flat_map(|(_, value)| value.split(',')).filter(|value| !value.is_empty())
     }
 
+    /// Every value of a parameter that is repeated; commas are part of it.
+    pub(crate) fn each(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.0.iter().filter(move |(known, _)| known == name);
+        values.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
     /// The value of a parameter that is given once.
     pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, ApiError> {
         let mut values = self.0.iter().filter(|(known, _)| known == name);

@@ -4,16 +4,24 @@
 //! together. Field docs are what a reader of the document sees.
 #![allow(dead_code)] // They exist for their schemas.
 
+mod batch;
 mod body;
 mod job;
+mod member;
+mod message;
 mod platform;
 mod query;
+mod runbook;
 mod view;
 mod work;
 
+pub(crate) use self::batch::*;
 pub(crate) use self::body::*;
 pub(crate) use self::job::*;
+pub(crate) use self::member::*;
+pub(crate) use self::message::*;
 pub(crate) use self::platform::*;
 pub(crate) use self::query::*;
+pub(crate) use self::runbook::*;
 pub(crate) use self::view::*;
 pub(crate) use self::work::*;

@@ -32,6 +32,12 @@ pub enum Permission {
     ReadWorkflows,
     /// store workflows
     PublishWorkflows,
+    /// see runbooks, batches and their members
+    ReadBatches,
+    /// store runbooks, switch their automation, make batches, and say who belongs to them
+    ManageBatches,
+    /// advance, stop, pause, resume and move batches, and act on their members
+    OperateBatches,
     /// see dead letters
     ReadDeadLetters,
     /// replay and discard dead letters
@@ -82,6 +88,8 @@ impl Role {
                     | P::CancelJobs
                     | P::OperateJobs
                     | P::ReadWorkflows
+                    | P::ReadBatches
+                    | P::OperateBatches
                     | P::ReadDeadLetters
                     | P::SettleDeadLetters
                     | P::ReadMetrics
@@ -89,17 +97,23 @@ impl Role {
             ),
             Self::Client => matches!(
                 permission,
-                P::SubmitCommands | P::ReadJobs | P::CancelJobs | P::ReadWorkflows | P::ReadSchemas
+                P::SubmitCommands
+                    | P::ReadJobs
+                    | P::CancelJobs
+                    | P::ReadWorkflows
+                    | P::ReadBatches
+                    | P::ReadSchemas
             ),
             Self::Viewer => matches!(
                 permission,
                 P::ReadJobs
                     | P::ReadWorkflows
+                    | P::ReadBatches
                     | P::ReadDeadLetters
                     | P::ReadMetrics
                     | P::ReadSchemas
             ),
-            Self::Worker => matches!(permission, P::Work | P::ReadSchemas),
+            Self::Worker => matches!(permission, P::Work | P::ReadBatches | P::ReadSchemas),
         }
     }
 }
@@ -116,6 +130,9 @@ impl Permission {
             Self::Work => "work",
             Self::ReadWorkflows => "read_workflows",
             Self::PublishWorkflows => "publish_workflows",
+            Self::ReadBatches => "read_batches",
+            Self::ManageBatches => "manage_batches",
+            Self::OperateBatches => "operate_batches",
             Self::ReadDeadLetters => "read_dead_letters",
             Self::SettleDeadLetters => "settle_dead_letters",
             Self::ManageTokens => "manage_tokens",

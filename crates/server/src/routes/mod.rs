@@ -15,6 +15,7 @@ mod jobs;
 mod operate;
 mod page;
 mod platform;
+mod runbooks;
 mod tokens;
 pub(crate) mod verb;
 mod workers;
@@ -68,12 +69,14 @@ enum Audience {
 type Add = fn(Routes) -> Routes;
 
 /// All routes, in the order of the documents.
-const GROUPS: [(Audience, Add); 14] = [
+const GROUPS: [(Audience, Add); 16] = [
     (Audience::Clients, commands::add),
     (Audience::Clients, jobs::add),
     (Audience::Clients, operate::add),
     (Audience::Clients, platform::add),
     (Audience::Clients, direct::add),
+    (Audience::Clients, runbooks::add),
+    (Audience::WorkersAndOperators, runbooks::add_for_workers),
     (Audience::WorkersAndOperators, callbacks::add),
     (Audience::WorkersAndOperators, workers::add),
     (Audience::Clients, workflows::add),
@@ -151,7 +154,12 @@ impl Routes {
 pub(crate) const BODY_MAX: usize = 1024 * 1024;
 
 fn operations(item: &mut PathItem) -> Vec<(&'static str, &mut Operation)> {
-    let methods = [("GET", &mut item.get), ("POST", &mut item.post), ("DELETE", &mut item.delete)];
+    let methods = [
+        ("GET", &mut item.get),
+        ("POST", &mut item.post),
+        ("PUT", &mut item.put),
+        ("DELETE", &mut item.delete),
+    ];
     methods.into_iter().filter_map(|(name, operation)| Some((name, operation.as_mut()?))).collect()
 }
 

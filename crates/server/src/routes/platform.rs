@@ -125,7 +125,7 @@ pub(super) async fn workflow(api: &Api, workflow_id: &str) -> Result<Arc<Compile
 }
 
 /// A fresh id for a message: a UUID of version 4 (B-030).
-pub(super) fn fresh_id() -> String {
+pub(in crate::routes) fn fresh_id() -> String {
     uuid::Builder::from_random_bytes(rand::random()).into_uuid().to_string()
 }
 

@@ -2,7 +2,7 @@
 
 use axum::http::{Method, StatusCode};
 use serde_json::json;
-use stepwell_server::auth::Role;
+use stepwell_server::auth::{Permission, Role};
 use stepwell_server::{Access, Route, table};
 
 use crate::documents;
@@ -18,7 +18,10 @@ pub(crate) fn call(route: &Route, job: &str) -> Call {
         .replace("{pool}", "ocr-service")
         .replace("{name}", "intake")
         .replace("{version}", "1")
-        .replace("{id}", "1");
+        .replace("{id}", "1")
+        .replace("{batch}", "1")
+        .replace("{member}", "1")
+        .replace("{worker_id}", "worker-01");
     Call::new(Method::from_bytes(route.method.as_bytes()).unwrap(), &path)
 }
 
@@ -75,17 +78,21 @@ async fn no_role_but_the_administrators_reaches_tokens_and_workflows() {
     for route in table(site.api.clone()) {
         let Access::Needs(permission) = route.access else { continue };
         let changes_all = route.path.starts_with("/v1/tokens")
-            || (route.method == "POST" && route.path == "/v1/workflows");
+            || (route.method == "POST" && route.path == "/v1/workflows")
+            || permission == Permission::ManageBatches;
         for role in [Role::Operator, Role::Client, Role::Viewer, Role::Worker] {
             assert!(!(changes_all && role.has(permission)), "{role:?} {route:?}");
             let is_read = route.method == "GET" || route.path == "/v1/workflows:validate";
             let may_only_read = role == Role::Viewer;
             assert!(is_read || !may_only_read || !role.has(permission), "{role:?} {route:?}");
         }
-        let is_work = route.path.starts_with("/v1/workers/");
+        let is_work = ["/v1/workers/", "/api/worker-jobs/", "/api/worker-results"]
+            .iter()
+            .any(|prefix| route.path.starts_with(prefix));
         assert!(!(is_work && Role::Client.has(permission)), "{route:?}");
-        let may_worker =
-            is_work || matches!(route.path.as_str(), "/v1/schemas/workflow.json" | "/openapi.json");
+        // whoever has a valid token may read runbooks and batches.
+        let reads_batches = permission == Permission::ReadBatches && route.method == "GET";
+        let may_worker = is_work || reads_batches || matches!(permission, Permission::ReadSchemas);
         assert_eq!(Role::Worker.has(permission), may_worker, "{route:?}");
     }
 }

@@ -111,6 +111,25 @@ fn every_code_has_a_page_and_every_page_a_code() {
 }
 
 #[test]
+fn a_refusal_of_a_batch_has_a_code_of_the_same_name() {
+    use stepwell_core::batch::{BatchRefusal, BatchStatus};
+    use stepwell_core::id::PhaseId;
+    let refusals = [
+        BatchRefusal::Ended(BatchStatus::Failed),
+        BatchRefusal::NotManual,
+        BatchRefusal::Manual,
+        BatchRefusal::UnderWay(String::new()),
+        BatchRefusal::NothingLeft,
+        BatchRefusal::UnknownPhase(PhaseId(1)),
+        BatchRefusal::NotActive(BatchStatus::Detected),
+        BatchRefusal::Paused,
+    ];
+    for refusal in refusals {
+        assert!(Code::of_word(refusal.code()).is_some(), "{refusal}");
+    }
+}
+
+#[test]
 fn a_refusal_of_the_kernel_has_a_code_of_the_same_name() {
     use stepwell_core::refusal::Refusal;
     use stepwell_core::run::RunStatus;

@@ -14,6 +14,7 @@ mod operate;
 mod platform;
 mod reads;
 mod refusals;
+mod runbooks;
 mod site;
 mod tokens;
 mod workers;

@@ -21,7 +21,7 @@ use stepwell_server::auth::token::{self, NewToken};
 use stepwell_server::{Api, Settings, app};
 use stepwell_store::memory::MemoryStore;
 use stepwell_store::sqlite::{Options, SqliteStore};
-use stepwell_store::{DeadLetterFilter, Filter, Page, Store};
+use stepwell_store::{BatchFilter, DeadLetterFilter, Filter, Page, Slice, Store};
 use tower::ServiceExt;
 
 use crate::contract;
@@ -227,6 +227,14 @@ impl Site {
         let settled = letters.iter().filter(|letter| letter.settlement.is_some()).count();
         let versions: Vec<_> =
             self.store.workflows().await.unwrap().into_iter().map(|it| it.version).collect();
+        let slice = Slice { offset: 0, limit: 1_000 };
+        let batches = self.store.batches(BatchFilter::default(), slice).await.unwrap().items;
+        for batch in batches {
+            text += &format!("batch {} v{} {} joined\n", batch.id(), batch.version, batch.joined);
+        }
+        for runbook in self.store.runbooks(None).await.unwrap() {
+            text += &format!("runbook {} v{}\n", runbook.name, runbook.version);
+        }
         let tokens = self.store.tokens().await.unwrap();
         let revoked = tokens.iter().filter(|token| token.revoked_at.is_some()).count();
         text + &format!(
@@ -315,6 +323,14 @@ pub(crate) fn post(path: &str) -> Call {
     Call::new(Method::POST, path)
 }
 
+pub(crate) fn put(path: &str) -> Call {
+    Call::new(Method::PUT, path)
+}
+
+pub(crate) fn delete(path: &str) -> Call {
+    Call::new(Method::DELETE, path)
+}
+
 impl Call {
     pub(crate) fn new(method: Method, path: &str) -> Self {
         Self { request: Request::builder().method(method).uri(path), body: Body::empty() }
@@ -335,6 +351,10 @@ impl Call {
 
     pub(crate) fn yaml(self, text: &str) -> Self {
         self.bytes("application/yaml", text.as_bytes().to_vec())
+    }
+
+    pub(crate) fn csv(self, text: &str) -> Self {
+        self.bytes("text/csv", text.as_bytes().to_vec())
     }
 
     pub(crate) fn bytes(self, kind: &str, body: Vec<u8>) -> Self {
