@@ -225,6 +225,10 @@ pub(super) async fn remove(
     members: &[MemberId],
     by: &Act,
 ) -> Result<(), BatchError> {
+    // A filter without ids means everybody.
+    if members.is_empty() {
+        return Ok(());
+    }
     for _ in 0..TRIES_MAX {
         let batch = write::load(shared, id).await?;
         // Who left meanwhile must not be counted twice.
