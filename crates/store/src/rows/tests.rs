@@ -11,10 +11,10 @@ use proptest::test_runner::TestRunner;
 use stepwell_core::definition::{FailureMode, StepSpec, TimeoutMode, Workflow};
 use stepwell_core::duration::Interval;
 use stepwell_core::expansion::Expansion;
-use stepwell_core::id::LeaseId;
+use stepwell_core::id::{BatchId, LeaseId, MemberId, RunNumber};
 use stepwell_core::lane::{Lane, RoutingKey};
 use stepwell_core::retry::RetryPolicy;
-use stepwell_core::run::Header;
+use stepwell_core::run::{BatchRole, Header};
 use stepwell_core::step::PollTurn;
 use stepwell_core::steps::Steps;
 use uuid::Uuid;
@@ -108,6 +108,18 @@ fn step() -> impl Strategy<Value = Step> {
     })
 }
 
+fn membership() -> impl Strategy<Value = Membership> {
+    let role = select(vec![BatchRole::Init, BatchRole::Member, BatchRole::Removal]);
+    (any::<i64>(), option::of(any::<i64>()), role, any::<i64>()).prop_map(
+        |(batch, member, role, number)| Membership {
+            batch: BatchId(batch),
+            member: member.map(MemberId),
+            role,
+            number: RunNumber(number),
+        },
+    )
+}
+
 fn header() -> impl Strategy<Value = Header> {
     let dialects = [Dialect::Runbooks, Dialect::Platform, Dialect::Workspaces, Dialect::Commands];
     let names = (run_id(), any::<String>(), select(dialects.to_vec()), any::<String>());
@@ -115,8 +127,8 @@ fn header() -> impl Strategy<Value = Header> {
     let data = (map(), map(), map());
     let route = (option::of(any::<String>()), 0..=10_u8);
     let people = (option::of(any::<String>()), option::of(any::<String>()), any::<String>());
-    (names, kin, data, route, people, moment()).prop_map(
-        |(names, kin, data, route, people, created_at)| Header {
+    (names, kin, data, route, people, moment(), option::of(membership())).prop_map(
+        |(names, kin, data, route, people, created_at, membership)| Header {
             id: names.0,
             tenant: Tenant::new(&names.1),
             dialect: names.2,
@@ -135,7 +147,7 @@ fn header() -> impl Strategy<Value = Header> {
             traceparent: people.1,
             actor: people.2,
             created_at,
-            membership: None,
+            membership,
         },
     )
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row};
+use stepwell_core::definition::Part;
 use stepwell_core::id::RunId;
 use uuid::Uuid;
 
@@ -22,6 +23,13 @@ pub(crate) struct Source {
     path: PathBuf,
     db: Connection,
     _lock: Lock,
+}
+
+/// What the steps of a run are called, in order.
+struct Names {
+    all: Vec<String>,
+    /// a step without a name is no fault
+    may_lack: bool,
 }
 
 impl Source {
@@ -101,7 +109,7 @@ impl Source {
             found.expect("a table with names of steps has a run and positions")
         };
         let (run_at, position_at) = (column("run_id"), column("position"));
-        let mut known: Option<(RunId, Vec<String>)> = None;
+        let mut known: Option<(RunId, Names)> = None;
         for row in rows {
             let run = run_of(&row[run_at])?;
             if known.as_ref().is_none_or(|(of, _)| *of != run) {
@@ -111,18 +119,27 @@ impl Source {
                 Cell::Number(position) => usize::try_from(*position).ok(),
                 Cell::Null | Cell::Text(_) | Cell::Bytes(_) => None,
             };
-            let name = known.as_ref().zip(position).and_then(|((_, names), at)| names.get(at));
-            let name = name.ok_or_else(|| {
-                StoreError::broken(format!("{run} has a step that its workflow does not have"))
-            })?;
-            row[name_at] = Cell::Text(name.clone());
+            let names = known.as_ref().map(|(_, names)| names);
+            let name = names.zip(position).and_then(|(names, at)| names.all.get(at));
+            match name {
+                Some(name) => row[name_at] = Cell::Text(name.clone()),
+                None if names.is_some_and(|names| names.may_lack) => {}
+                None => {
+                    let fault = format!("{run} has a step that its workflow does not have");
+                    return Err(StoreError::broken(fault));
+                }
+            }
         }
         Ok(())
     }
 
-    fn names_of(&self, run: RunId, names: &mut StepNames) -> Result<Vec<String>, StoreError> {
+    fn names_of(&self, run: RunId, names: &mut StepNames) -> Result<Names, StoreError> {
         let absent = || StoreError::broken(format!("steps of {run} are there without the run"));
-        let stored: StoredRun = load::load(&self.db, &[run])?.pop().ok_or_else(absent)?;
+        let stored: StoredRun =
+            load::load(&self.db, &[run], load::Depth::Whole)?.pop().ok_or_else(absent)?;
+        if stored.header.membership.is_some() {
+            return self.names_in_batch(&stored);
+        }
         let source: Option<String> = self
             .db
             .prepare_cached("SELECT source FROM workflow WHERE name = ?1 AND version = ?2")?
@@ -131,7 +148,23 @@ impl Source {
         let source = source.ok_or_else(|| {
             StoreError::broken(format!("the workflow {} of {run} is not there", stored.workflow))
         })?;
-        names(stored, &source).map_err(StoreError::broken)
+        let all = names(stored, &source).map_err(StoreError::broken)?;
+        Ok(Names { all, may_lack: false })
+    }
+
+    /// What the steps of a batch's run are called, without reading its runbook. What undoes a step is
+    /// asked for by its place only, and has no names here.
+    fn names_in_batch(&self, run: &StoredRun) -> Result<Names, StoreError> {
+        if run.header.part != Part::Main {
+            return Ok(Names { all: Vec::new(), may_lack: true });
+        }
+        let sql = "SELECT step FROM step_spec WHERE workflow = ?1 AND workflow_version = ?2
+                    ORDER BY position";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let found = statement
+            .query_map((&run.workflow, run.workflow_version), |row| row.get(0))?
+            .collect::<Result<_, _>>()?;
+        Ok(Names { all: found, may_lack: false })
     }
 
     /// The hash over the whole history.

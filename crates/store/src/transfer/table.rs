@@ -89,6 +89,10 @@ const RUN_HEADER: &[Column] = &[
     same("traceparent"),
     same("actor"),
     same("idempotency_hash"),
+    same("batch"),
+    same("member"),
+    same("role"),
+    same("number"),
 ];
 
 const STEP: &[Column] = &[
@@ -206,6 +210,118 @@ const STUB: &[Column] = &[
     same("deleted_at"),
 ];
 
+const RUNBOOK: &[Column] = &[
+    same("id"),
+    same("name"),
+    same("version"),
+    same("source"),
+    same("is_active"),
+    same("overdue"),
+    same("overdue_applied"),
+    same("rerun_init"),
+    same("created_at"),
+    same("created_by"),
+    same("last_error"),
+    same("last_error_at"),
+];
+
+const AUTOMATION: &[Column] = &[
+    same("runbook"),
+    same("enabled"),
+    same("enabled_at"),
+    same("enabled_by"),
+    same("disabled_at"),
+    same("disabled_by"),
+];
+
+const BATCH: &[Column] = &[
+    same("id"),
+    same("tenant"),
+    same("runbook"),
+    same("mode"),
+    same("slot"),
+    same("actor"),
+    same("created_at"),
+    same("version"),
+    same("status"),
+    same("paused"),
+    same("runbook_version"),
+    same("start"),
+    same("advanced_at"),
+    same("init"),
+    same("init_dispatched_at"),
+    same("sweeps"),
+    same("current_phase"),
+    same("updated_at"),
+    same("ended_at"),
+    same("wake_at"),
+    same("settled"),
+    same("joined"),
+    same("removed"),
+    same("open"),
+    same("succeeded"),
+    same("failed"),
+    same("cancelled"),
+];
+
+const BATCH_PHASE: &[Column] = &[
+    same("id"),
+    same("batch"),
+    same("name"),
+    same("version"),
+    same("gate"),
+    same("offset_minutes"),
+    same("steps"),
+    same("due_at"),
+    same("status"),
+    same("dispatched_at"),
+    same("completed_at"),
+    same("open"),
+    same("succeeded"),
+    same("failed"),
+    same("cancelled"),
+    same("skipped"),
+    same("steps_ended"),
+];
+
+const BATCH_MEMBER: &[Column] = &[
+    same("id"),
+    same("batch"),
+    same("key"),
+    same("data_hash"),
+    same("run_id"),
+    same("added_at"),
+    same("removed_at"),
+    same("removed_by"),
+    same("removal_dispatched_at"),
+];
+
+const BATCH_RUN: &[Column] =
+    &[same("number"), same("run_id"), same("batch"), same("member"), same("role")];
+
+const BATCH_HISTORY: &[Column] =
+    &[same("id"), same("batch"), same("version"), same("at"), same("entries")];
+
+const STEP_SPEC: &[Column] = &[
+    same("workflow"),
+    same("workflow_version"),
+    same("position"),
+    same("step"),
+    same("gate"),
+    same("gate_position"),
+    same("kind"),
+    same("pool"),
+    same("on_failure"),
+    same("poll_interval_s"),
+    same("poll_timeout_s"),
+    same("retries_max"),
+    same("retry_interval_s"),
+];
+
+const SEQUENCE_NUMBER: &[Column] = &[same("name"), same("next")];
+
+const SEEN_KEY: &[Column] = &[same("runbook"), same("key")];
+
 const fn table(name: &'static str, order: &'static str, columns: &'static [Column]) -> Table {
     Table { name, order, columns, counted: false }
 }
@@ -218,7 +334,7 @@ const fn counted(name: &'static str, columns: &'static [Column]) -> Table {
 pub(crate) const HISTORY_TABLE: &str = "history";
 
 /// Every table, in the order in which they are moved.
-pub(crate) const TABLES: [Table; 14] = [
+pub(crate) const TABLES: [Table; 24] = [
     counted("workflow", WORKFLOW),
     table("token", "id", TOKEN),
     table("secret", "name", SECRET),
@@ -233,6 +349,16 @@ pub(crate) const TABLES: [Table; 14] = [
     counted("dead_letter", DEAD_LETTER),
     counted("outbox", OUTBOX),
     counted("submission", SUBMISSION),
+    counted("runbook", RUNBOOK),
+    table("automation", "runbook", AUTOMATION),
+    table("batch", "id", BATCH),
+    table("batch_phase", "id", BATCH_PHASE),
+    table("batch_member", "id", BATCH_MEMBER),
+    table("batch_run", "number", BATCH_RUN),
+    counted("batch_history", BATCH_HISTORY),
+    table("step_spec", "workflow, workflow_version, position", STEP_SPEC),
+    table("sequence_number", "name", SEQUENCE_NUMBER),
+    table("seen_key", "runbook, key", SEEN_KEY),
 ];
 
 #[cfg(test)]
@@ -247,9 +373,11 @@ mod tests {
     use crate::sqlite::SqliteStore;
 
     /// What only one of the two has, or fills by itself.
-    const LEFT_OUT: [&str; 12] = [
+    const LEFT_OUT: [&str; 13] = [
         "input.*",
         "instance.*",
+        // Whoever held one has stopped.
+        "lease.*",
         "meta.*",
         "outbox.kept_until",
         "run.owner",

@@ -23,4 +23,5 @@ mod postgres_views;
 mod scale;
 mod schema;
 mod space;
+mod transfer;
 mod views;

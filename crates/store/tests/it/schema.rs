@@ -76,3 +76,60 @@ fn a_row_that_breaks_an_invariant_is_refused_by_the_schema_too() {
     step("status", "'succeeded'").unwrap_err();
     step("status, ended_at", "'waiting', 5").unwrap_err();
 }
+
+// A-027, A-050, A-061: what is true of runbooks, batches, phases and members is refused otherwise.
+#[test]
+fn a_batch_that_breaks_an_invariant_is_refused_by_the_schema_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let db = made_by_a_store(directory.path());
+    let batch = |columns: &str, values: &str| {
+        db.execute_batch(&format!(
+            "INSERT INTO batch (tenant, runbook, mode, actor, created_at, version, paused,
+                                runbook_version, init, sweeps, updated_at, joined, {columns})
+             VALUES ('acme', 'move', 'manual', 'ada', 0, 1, 0, 1, '{{}}', '[]', 0, 2, {values})"
+        ))
+    };
+    batch("removed, status, settled", "1, 'active', 0").unwrap();
+    batch("removed, status, settled, ended_at", "0, 'completed', 1, 5").unwrap();
+    batch("removed, status, settled", "3, 'active', 0").unwrap_err();
+    batch("removed, status, settled", "0, 'active', 1").unwrap_err();
+    batch("removed, status, settled", "0, 'completed', 0").unwrap_err();
+    batch("removed, status, settled", "0, 'odd', 0").unwrap_err();
+    batch("removed, status, settled, open", "0, 'active', 0, -1").unwrap_err();
+
+    let phase = |gate: &str, columns: &str, values: &str| {
+        db.execute_batch(&format!(
+            "INSERT INTO batch_phase (batch, name, version, gate, offset_minutes, steps, {columns})
+             VALUES (1, 'prepare', 1, '{gate}', 0, 1, {values})"
+        ))
+    };
+    phase("one", "status", "'pending'").unwrap();
+    phase("one", "status", "'pending'").unwrap_err();
+    phase("two", "status", "'dispatched'").unwrap_err();
+    phase("two", "status, dispatched_at, failed", "'dispatched', 5, -1").unwrap_err();
+    phase("two", "status, dispatched_at", "'dispatched', 5").unwrap();
+
+    let member = |columns: &str, values: &str| {
+        db.execute_batch(&format!(
+            "INSERT INTO batch_member (batch, key, data_hash, run_id, added_at, {columns})
+             VALUES (1, 'ada', zeroblob(32), zeroblob(16), 0, {values})"
+        ))
+    };
+    member("removed_at, removed_by", "NULL, NULL").unwrap();
+    member("removed_at, removed_by", "NULL, NULL").unwrap_err();
+    member("removed_at, removed_by", "5, 'bob'").unwrap();
+    member("removed_at, removed_by", "5, NULL").unwrap_err();
+    member("removed_at, removed_by, removal_dispatched_at", "NULL, NULL, 6").unwrap_err();
+
+    let runbook = |version: u32, is_active: u8| {
+        db.execute_batch(&format!(
+            "INSERT INTO runbook (name, version, source, is_active, overdue, rerun_init, created_at,
+                                  created_by)
+             VALUES ('move', {version}, '', {is_active}, 'rerun', 0, 0, 'ada')"
+        ))
+    };
+    runbook(1, 0).unwrap();
+    runbook(2, 1).unwrap();
+    runbook(3, 1).unwrap_err();
+    runbook(2, 0).unwrap_err();
+}
