@@ -280,6 +280,20 @@ impl Run {
         self.header.id
     }
 
+    /// Leaves out what no decision asks for any more: what ended steps were given and what they
+    /// returned. A run whose steps have items keeps them, because their step gathers their results.
+    pub fn leave_out_ended(&mut self) {
+        if self.expansions.is_empty() {
+            self.steps.leave_out_ended();
+        }
+    }
+
+    /// It is one of the many of a batch, which are kept in memory without what nobody asks for.
+    #[must_use]
+    pub fn is_one_of_many(&self) -> bool {
+        self.header.membership.is_some()
+    }
+
     /// When something must happen even if nobody calls: the earliest of its steps' moments and its own.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {

@@ -36,6 +36,14 @@ impl Chunk {
         Self { steps, wake_at: OnceLock::new() }
     }
 
+    /// Steps that nothing has happened to yet. They are all alike, so every run that begins can have
+    /// the same ones until something happens to them: 20,000 members wait in the room of one.
+    fn waiting(count: usize) -> Arc<Self> {
+        static WAITING: [OnceLock<Arc<Chunk>>; CHUNK + 1] = [const { OnceLock::new() }; CHUNK + 1];
+        let chunk = WAITING[count].get_or_init(|| Arc::new(Self::of(vec![Step::new(); count])));
+        Arc::clone(chunk)
+    }
+
     fn wake_at(&self) -> Option<Timestamp> {
         *self.wake_at.get_or_init(|| self.steps.iter().filter_map(|step| step.wake_at).min())
     }
@@ -74,14 +82,25 @@ impl Steps {
                 steps.resize(steps.len() + room, Step::new());
             }
         }
-        // They are all alike, so they can be one and the same until something happens to them.
-        let full = Arc::new(Chunk::of(vec![Step::new(); CHUNK]));
-        while self.len() + CHUNK <= end {
-            self.chunks.push(Arc::clone(&full));
+        while self.len() < end {
+            let count = (end - self.len()).min(CHUNK);
+            self.chunks.push(Chunk::waiting(count));
         }
-        let rest = end - self.len();
-        if rest > 0 {
-            self.chunks.push(Arc::new(Chunk::of(vec![Step::new(); rest])));
+    }
+
+    /// Leaves out what ended steps were given and what they returned.
+    pub(crate) fn leave_out_ended(&mut self) {
+        let holds_some = |step: &Step| {
+            step.status.is_terminal() && (step.params.is_some() || step.result.is_some())
+        };
+        for chunk in &mut self.chunks {
+            if !chunk.steps.iter().any(holds_some) {
+                continue;
+            }
+            for step in chunk.change().iter_mut().filter(|step| holds_some(step)) {
+                step.params = None;
+                step.result = None;
+            }
         }
     }
 

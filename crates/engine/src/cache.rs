@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
+use stepwell_core::step::Step;
 
 /// Committed runs, bounded in number and in weight.
 pub(crate) struct Cache {
@@ -49,7 +50,7 @@ impl Cache {
             {
                 generations.turn();
             }
-            generations.put(run);
+            generations.put_lean(run);
         }
     }
 
@@ -78,6 +79,17 @@ impl Generations {
         Some(run)
     }
 
+    /// What ended steps were given and returned is of no use to a decision.
+    fn put_lean(&mut self, run: &Arc<Run>) {
+        if !run.is_one_of_many() {
+            self.put(run);
+            return;
+        }
+        let mut lean = Run::clone(run);
+        lean.leave_out_ended();
+        self.put(&Arc::new(lean));
+    }
+
     fn put(&mut self, run: &Arc<Run>) {
         if self.young.insert(run.id(), Arc::clone(run)).is_none() {
             self.young_bytes += weight(run);
@@ -97,20 +109,30 @@ impl Generations {
     }
 }
 
-/// Roughly what a run costs to keep: its input, and something for each step.
+/// Roughly what a run costs to keep: what it was given and has set, and something for each step.
 fn weight(run: &Run) -> usize {
-    let input: usize =
-        run.header.input.iter().map(|(name, value)| name.len() + value_weight(value)).sum();
-    512 + input + run.steps.len() * 256
+    let header = &run.header;
+    let maps = [&header.input, &header.special, &header.context, &*run.outputs];
+    let maps: usize = maps.into_iter().map(map_weight).sum();
+    1024 + maps + run.steps.len() * STEP_WEIGHT
+}
+
+/// A step, and what one under way was given.
+const STEP_WEIGHT: usize = size_of::<Step>() + 32;
+
+/// The nodes of a map have room for eleven entries, used or not.
+const NODE_WEIGHT: usize = 11 * (size_of::<String>() + size_of::<Value>());
+
+fn map_weight(map: &Map<String, Value>) -> usize {
+    let entries: usize = map.iter().map(|(name, value)| name.len() + value_weight(value)).sum();
+    map.len().div_ceil(6) * NODE_WEIGHT + entries
 }
 
 fn value_weight(value: &Value) -> usize {
-    32 + match value {
-        Value::String(text) => text.len(),
-        Value::Array(values) => values.iter().map(value_weight).sum(),
-        Value::Object(fields) => {
-            fields.iter().map(|(name, value)| name.len() + value_weight(value)).sum()
-        }
+    match value {
+        Value::String(text) => text.len() + 16,
+        Value::Array(values) => values.iter().map(|value| 32 + value_weight(value)).sum(),
+        Value::Object(fields) => map_weight(fields),
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }

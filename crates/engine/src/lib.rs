@@ -250,6 +250,18 @@ impl Engine {
         self.shared.runs(ids).await
     }
 
+    /// The same in brief: what ended steps of a batch's runs were given and returned is left out.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn runs_in_brief(
+        &self,
+        ids: Vec<RunId>,
+    ) -> Result<HashMap<RunId, Arc<Run>>, EngineError> {
+        let found = self.shared.owned_runs(ids).await?;
+        Ok(found.into_iter().map(|(id, found)| (id, found.run)).collect())
+    }
+
     /// Publishes a workflow document as the next version of its name.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use stepwell_connectors::bus::Bus;
 use stepwell_core::id::RunId;
 use stepwell_core::run::{Run, RunStatus};
 use stepwell_core::time::Timestamp;
-use stepwell_store::{Epoch, Store};
+use stepwell_store::{Epoch, Store, StoredRun};
 use tokio::sync::{Notify, broadcast, watch};
 use uuid::Uuid;
 
@@ -119,42 +119,73 @@ impl Shared {
         self.settings.ids.id(self.now())
     }
 
-    /// Committed runs by id, from memory or the store. Ids that do not exist are missing.
+    /// Committed runs by id, whole. Ids that do not exist are missing.
     pub(crate) async fn runs(
         &self,
         ids: Vec<RunId>,
     ) -> Result<HashMap<RunId, Arc<Run>>, EngineError> {
-        let found = self.owned_runs(ids).await?;
-        Ok(found.into_iter().map(|(id, Found { run, .. })| (id, run)).collect())
+        let mut found = HashMap::with_capacity(ids.len());
+        let missing = self.cached(&ids, |run| {
+            let whole = !run.is_one_of_many();
+            if whole {
+                found.insert(run.id(), Arc::clone(run));
+            }
+            whole
+        });
+        if missing.is_empty() {
+            return Ok(found);
+        }
+        for stored in self.store.load(missing).await? {
+            let run = self.compiled(stored).await?;
+            found.insert(run.id(), Arc::new(run));
+        }
+        Ok(found)
     }
 
-    /// The same, with who may decide them. Whatever is in memory is ours.
+    /// Offers what is in memory; answers the ids of which nothing was, or was not taken.
+    fn cached(&self, ids: &[RunId], mut take: impl FnMut(&Arc<Run>) -> bool) -> Vec<RunId> {
+        // Once others may have taken them, nothing in memory can be trusted.
+        if !self.may_decide() {
+            return ids.to_vec();
+        }
+        let cached = self.cache.get_all(ids).into_iter();
+        let missing =
+            ids.iter().zip(cached).filter(|(_, run)| !run.as_ref().is_some_and(&mut take));
+        missing.map(|(id, _)| *id).collect()
+    }
+
+    /// Committed runs for a decision, from memory or the store, with who may decide them. Whatever is
+    /// in memory is ours. What ended steps of a batch's runs were given and returned is left out: those
+    /// of 20,000 members would fill the memory with what nobody asks for.
     pub(crate) async fn owned_runs(
         &self,
         ids: Vec<RunId>,
     ) -> Result<HashMap<RunId, Found>, EngineError> {
         let mut found = HashMap::with_capacity(ids.len());
-        let mut missing = Vec::new();
-        // Once others may have taken them, nothing in memory can be trusted.
-        let cached = if self.may_decide() { self.cache.get_all(&ids) } else { Vec::new() };
-        for (place, id) in ids.iter().enumerate() {
-            match cached.get(place).cloned().flatten() {
-                Some(run) => drop(found.insert(*id, Found { run, ours: true })),
-                None => missing.push(*id),
-            }
-        }
+        let missing = self.cached(&ids, |run| {
+            found.insert(run.id(), Found { run: Arc::clone(run), ours: true });
+            true
+        });
         if missing.is_empty() {
             return Ok(found);
         }
-        for stored in self.store.load(missing).await? {
-            let compiled = self.catalog.version(&stored.workflow, stored.workflow_version).await?;
+        for stored in self.store.load_open(missing).await? {
             // What has ended never changes, so anybody can say no for it.
             let ours = stored.status.is_terminal()
                 || stored.owner.is_none_or(|owner| owner == self.epoch());
-            let run = Arc::new(stored.with_workflow(Arc::clone(&compiled.workflow)));
-            found.insert(run.id(), Found { run, ours });
+            let mut run = self.compiled(stored).await?;
+            if run.is_one_of_many() {
+                run.leave_out_ended();
+            }
+            found.insert(run.id(), Found { run: Arc::new(run), ours });
         }
         Ok(found)
+    }
+
+    /// A stored run with its workflow put back in.
+    async fn compiled(&self, stored: StoredRun) -> Result<Run, EngineError> {
+        let compiled = self.catalog.version(&stored.workflow, stored.workflow_version).await?;
+        Ok(stored.with_workflow(Arc::clone(&compiled.workflow)))
     }
 
     /// Wakes the timers no later than at this moment.

@@ -186,9 +186,9 @@ impl Shared {
         if kept.iter().all(|kept| *kept) {
             return Ok(kept);
         }
-        let runs = self.runs(held.iter().map(|one| one.run).collect()).await?;
+        let runs = self.owned_runs(held.iter().map(|one| one.run).collect()).await?;
         let in_force = |one: &Held| {
-            let step = runs.get(&one.run)?.steps.get(one.step.position())?;
+            let step = runs.get(&one.run)?.run.steps.get(one.step.position())?;
             Some(step.lease?.id == one.lease)
         };
         Ok(held.iter().zip(kept).map(|(one, kept)| kept || in_force(one) == Some(true)).collect())

@@ -111,6 +111,12 @@ pub trait Store: Send + Sync + 'static {
     /// Loads runs for a decision. Ids that do not exist are missing in the answer.
     fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>>;
 
+    /// The same for a decision only: what ended steps were given and what they returned may be left
+    /// out, because no decision asks for it.
+    fn load_open(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
+        self.load(runs)
+    }
+
     /// The owner's runs whose stored moment has come, earliest first, and the earliest moment that has
     /// not. In a store that is not shared every run is the owner's.
     ///

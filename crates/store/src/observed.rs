@@ -159,6 +159,7 @@ impl Store for Observed {
         tell(from: Epoch, signal: Signal) -> (): About::Instance(from);
         commit(group: Group) -> Vec<Verdict>: About::group(&group);
         load(runs: Vec<RunId>) -> Vec<StoredRun>: About::runs(&runs);
+        load_open(runs: Vec<RunId>) -> Vec<StoredRun>: About::runs(&runs);
         due(owner: Epoch, now: Timestamp, limit: usize) -> Due: About::Instance(owner);
         queued(owner: Epoch, pool: String, after: Option<QueueKey>, limit: usize) -> Vec<Queued>:
             About::Named(pool.clone());

@@ -111,5 +111,6 @@ async fn listed(shared: &Shared, run: RunId, number: u32) -> Result<Option<Named
 }
 
 async fn named(shared: &Shared, run: RunId, step: StepIndex) -> Result<Option<Named>, BatchError> {
-    Ok(shared.runs(vec![run]).await?.remove(&run).map(|run| Named { run, step }))
+    let found = shared.owned_runs(vec![run]).await?.remove(&run);
+    Ok(found.map(|found| Named { run: found.run, step }))
 }

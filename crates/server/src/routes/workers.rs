@@ -308,7 +308,7 @@ async fn report(
     reports: Vec<Result<(JobRef, Command), Rejection>>,
 ) -> Result<Response, ApiError> {
     let ids = reports.iter().flatten().map(|(job, _)| job.run).collect();
-    let runs = api.engine().runs(ids).await?;
+    let runs = api.engine().runs_in_brief(ids).await?;
     let checked = reports.into_iter().map(|report| {
         let (job, command) = report?;
         caller.acts_for(job.tenant.as_str())?;

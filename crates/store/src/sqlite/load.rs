@@ -16,6 +16,7 @@ use crate::rows::{self, HeaderRow, QueueRow, StateRow, StepRow};
 
 pub(super) const RUN_LOAD: &str = include_str!("../../sql/sqlite/run_load.sql");
 pub(super) const STEP_LOAD: &str = include_str!("../../sql/sqlite/step_load.sql");
+pub(super) const STEP_LOAD_OPEN: &str = include_str!("../../sql/sqlite/step_load_open.sql");
 pub(super) const DUE: &str = include_str!("../../sql/sqlite/due.sql");
 pub(super) const DUE_NEXT: &str = include_str!("../../sql/sqlite/due_next.sql");
 pub(super) const QUEUED: &str = include_str!("../../sql/sqlite/queued.sql");
@@ -26,21 +27,39 @@ const LATEST_CHANGE: &str = include_str!("../../sql/sqlite/latest_change.sql");
 ///
 /// One read transaction holds for all, so that a run is never read half before and half after a
 /// commit.
-pub(super) fn load(db: &Connection, runs: &[RunId]) -> Result<Vec<StoredRun>, StoreError> {
+pub(super) fn load(
+    db: &Connection,
+    runs: &[RunId],
+    depth: Depth,
+) -> Result<Vec<StoredRun>, StoreError> {
     let tx = db.unchecked_transaction()?;
     let mut found = Vec::with_capacity(runs.len());
     for run in runs {
-        found.extend(load_one(&tx, run)?);
+        found.extend(load_one(&tx, run, depth)?);
     }
     Ok(found)
 }
 
-fn load_one(db: &Connection, run: &RunId) -> Result<Option<StoredRun>, StoreError> {
+/// How much of a run is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// all of it
+    Whole,
+    /// what a decision asks for: not what ended steps of a batch's runs were given and returned
+    Open,
+}
+
+fn load_one(db: &Connection, run: &RunId, depth: Depth) -> Result<Option<StoredRun>, StoreError> {
     let mut statement = db.prepare_cached(RUN_LOAD)?;
     let mut found = statement.query([key(run)])?;
     let Some(row) = found.next()? else { return Ok(None) };
     let (header, state) = read_run(row)?;
-    let mut statement = db.prepare_cached(STEP_LOAD)?;
+    // Other runs may have steps with items, whose results are gathered.
+    let steps = match depth {
+        Depth::Open if header.membership.is_some() => STEP_LOAD_OPEN,
+        Depth::Open | Depth::Whole => STEP_LOAD,
+    };
+    let mut statement = db.prepare_cached(steps)?;
     let steps =
         statement.query_and_then([key(run)], read_step)?.collect::<Result<Vec<_>, StoreError>>()?;
     rows::decode(header, state, steps).map(Some)

@@ -36,7 +36,11 @@ impl Store for SqliteStore {
     }
 
     fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
-        Box::pin(self.readers.read(move |db| load::load(db, &runs)))
+        Box::pin(self.readers.read(move |db| load::load(db, &runs, load::Depth::Whole)))
+    }
+
+    fn load_open(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
+        Box::pin(self.readers.read(move |db| load::load(db, &runs, load::Depth::Open)))
     }
 
     fn due(&self, _owner: Epoch, now: Timestamp, limit: usize) -> Answer<'_, Due> {
