@@ -16,9 +16,6 @@ use stepwell_testing::postgres;
 
 use crate::postgres::{Place, with_schema};
 
-/// So many members has each of two batches, half of them with each of two instances.
-const MEMBERS: i64 = 40;
-
 /// An instance with connections of its own, as a process has.
 async fn instance(place: &Place, name: &str) -> World {
     let subject = Subject { store: Arc::new(place.open().await), reopen: None };
@@ -37,22 +34,41 @@ async fn next(world: &World, members: impl Iterator<Item = i64>) -> Vec<Item> {
     let mut items = Vec::new();
     for member in members {
         let run: Arc<Run> = world.member_run(member.unsigned_abs()).await;
-        items.push(match run.gates_open.is_empty() {
-            true => opened(&run, "prepare"),
-            false => Item::Advance(Box::new(decided(&run, &success(&run)))),
+        items.push(if run.gates_open.is_empty() {
+            opened(&run, "prepare")
+        } else {
+            Item::Advance(Box::new(decided(&run, &success(&run))))
         });
     }
     items
 }
 
-/// Goes on with a batch until the decision is done: others decide about it too.
-async fn pauses_and_resumes(world: &World, batch: i64) {
-    for command in [BatchCommand::Pause { by: ada() }, BatchCommand::Resume { by: ada() }] {
-        loop {
-            let write = decided_batch(&world.batch(batch).await, &command);
-            if world.commits(vec![batch_item(write)]).await == [Verdict::Done] {
-                break;
-            }
+/// A decision on a batch, about which others decide too.
+async fn decision(world: &World, batch: i64) -> Item {
+    let batch = world.batch(batch).await;
+    let by = ada();
+    let command =
+        if batch.paused { BatchCommand::Resume { by } } else { BatchCommand::Pause { by } };
+    batch_item(decided_batch(&batch, &command))
+}
+
+/// The members that an instance has in each of the two batches.
+type Own = [std::ops::Range<i64>; 2];
+
+/// Takes the members of an instance through their first phase, in groups that have members of both
+/// batches and a decision on one of them.
+async fn works(world: &World, own: &Own, batches: [i64; 2]) {
+    for _ in 0..3 {
+        let mut items = next(world, own.iter().cloned().flatten()).await;
+        if batches[0] > batches[1] {
+            items.reverse();
+        }
+        for part in 0..8 {
+            let mut group: Vec<Item> = items.iter().skip(part).step_by(8).cloned().collect();
+            group.push(decision(world, batches[part % 2]).await);
+            let verdicts = world.commits(group).await;
+            let (_, of_members) = verdicts.split_last().unwrap();
+            assert!(of_members.iter().all(|verdict| *verdict == Verdict::Done));
         }
     }
 }
@@ -62,44 +78,29 @@ async fn pauses_and_resumes(world: &World, batch: i64) {
 async fn instances_that_count_in_the_same_batches_never_stop_each_other() {
     let Some(place) = alone("counting") else { return };
     let (one, two) = (instance(&place, "one").await, instance(&place, "two").await);
-    // The members of 1 are 1 … 40, those of 2 are 41 … 80; each instance owns half of each.
-    for (world, batch, first) in [(&one, 1, 1), (&two, 2, 1 + MEMBERS)] {
-        let members: Vec<i64> = (first..first + MEMBERS / 2).collect();
-        world.detects(batch, &members).await;
-    }
-    for (world, batch, first) in [(&two, 1, 1 + MEMBERS / 2), (&one, 2, 1 + MEMBERS * 3 / 2)] {
-        let known = world.batch(batch).await;
-        let members = first..first + MEMBERS / 2;
+    let (of_one, of_two): (Own, Own) = ([1..21, 61..81], [21..41, 41..61]);
+    one.detects(1, &Vec::from_iter(of_one[0].clone())).await;
+    two.detects(2, &Vec::from_iter(of_two[1].clone())).await;
+    for (world, batch, members) in [(&two, 1, of_two[0].clone()), (&one, 2, of_one[1].clone())] {
+        let joins = decided_batch(&world.batch(batch).await, &join(members.clone().count()));
         let joined = members.map(|member| joining(BatchId(batch), member)).collect();
-        let joins = decided_batch(&known, &join(MEMBERS as usize / 2));
         world.decides(BatchWrite { joined, ..joins }).await;
     }
-    let half = MEMBERS / 2;
-    let own = [(1..=half, half * 3 + 1..=half * 4), (half + 1..=half * 2, half * 2 + 1..=half * 3)];
-    let works = async |world: &World, (of_first, of_second): &(_, _), forward: bool| {
-        let (of_first, of_second): (&std::ops::RangeInclusive<i64>, &_) = (of_first, of_second);
-        let of_second: &std::ops::RangeInclusive<i64> = of_second;
-        for _ in 0..3 {
-            let mut items = next(world, of_first.clone().chain(of_second.clone())).await;
-            if !forward {
-                items.reverse();
-            }
-            // In small groups, each with members of both batches.
-            for chunk in (0..4).map(|part| items.iter().skip(part).step_by(4).cloned()) {
-                let verdicts = world.commits(chunk.collect()).await;
-                assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Done));
-            }
-            pauses_and_resumes(world, if forward { 1 } else { 2 }).await;
-            pauses_and_resumes(world, if forward { 2 } else { 1 }).await;
-        }
-    };
-    tokio::join!(works(&one, &own[0], true), works(&two, &own[1], false));
+    tokio::join!(works(&one, &of_one, [1, 2]), works(&two, &of_two, [2, 1]));
+
     for batch in [1, 2] {
         let Batch { tally, phases, .. } = one.batch(batch).await;
-        assert_eq!(tally.open, MEMBERS, "nobody has ended");
-        let prepared = (phases[0].tally.succeeded, phases[0].tally.steps_ended);
-        assert_eq!(prepared, (MEMBERS, 2 * MEMBERS));
-        assert_eq!(phases[1].tally.open, MEMBERS);
+        assert_eq!(tally.open, 40, "nobody has ended");
+        assert_eq!((phases[0].tally.succeeded, phases[0].tally.steps_ended), (40, 80));
+        assert_eq!(phases[1].tally.open, 40);
+    }
+    // A session tells what happened to it when it ends.
+    one.store.close().await.unwrap();
+    two.store.close().await.unwrap();
+    let others = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    while place.query(others) != ["0"] {
+        tokio::task::yield_now().await;
     }
     let stopped = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
     assert_eq!(place.query(stopped), ["0"]);
