@@ -25,26 +25,41 @@ pub(super) const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ
 
 const RUN_LOAD: &str = include_str!("../../sql/postgres/run_load.sql");
 const STEP_LOAD: &str = include_str!("../../sql/postgres/step_load.sql");
+const STEP_LOAD_OPEN: &str = include_str!("../../sql/postgres/step_load_open.sql");
 const DUE: &str = include_str!("../../sql/postgres/due.sql");
 const DUE_NEXT: &str = include_str!("../../sql/postgres/due_next.sql");
 const QUEUED: &str = include_str!("../../sql/postgres/queued.sql");
 const QUEUED_POOLS: &str = include_str!("../../sql/postgres/queued_pools.sql");
 const LATEST_CHANGE: &str = include_str!("../../sql/postgres/latest_change.sql");
 
+/// How much of a run is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// all of it
+    Whole,
+    /// what a decision asks for: not what ended steps of a batch's runs were given and returned
+    Open,
+}
+
 /// Loads runs in the order asked for; ids that do not exist are missing in the answer.
 pub(super) async fn load(
     db: &mut Connection,
     runs: &[RunId],
+    depth: Depth,
 ) -> Result<Vec<StoredRun>, StoreError> {
     if runs.is_empty() {
         return Ok(Vec::new());
     }
-    db.prepare(&[BEGIN_READ, RUN_LOAD, STEP_LOAD, COMMIT]).await?;
+    let step_load = match depth {
+        Depth::Whole => STEP_LOAD,
+        Depth::Open => STEP_LOAD_OPEN,
+    };
+    db.prepare(&[BEGIN_READ, RUN_LOAD, step_load, COMMIT]).await?;
     let wanted = ids(runs.iter().copied());
     let mut pipeline = db.pipeline();
     pipeline.send(BEGIN_READ, vec![]);
     let loaded = pipeline.send(RUN_LOAD, vec![bind(wanted.clone())]);
-    let steps = pipeline.send(STEP_LOAD, vec![bind(wanted)]);
+    let steps = pipeline.send(step_load, vec![bind(wanted)]);
     pipeline.send(COMMIT, vec![]);
     db.waits_for(pipeline.wait()).await?;
 

@@ -11,6 +11,7 @@ use stepwell_core::time::Timestamp;
 use tokio::sync::mpsc;
 
 use super::listen::{self, Word};
+use super::load::Depth;
 use super::{
     PostgresStore, batch, dead_letter, document, lease, list, load, member, migrate, outbox,
     ownership, query, retention, runbook, submission, token,
@@ -96,7 +97,11 @@ impl Store for PostgresStore {
     }
 
     fn load(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
-        on_a_connection!(self, |db| load::load(db, &runs))
+        on_a_connection!(self, |db| load::load(db, &runs, Depth::Whole))
+    }
+
+    fn load_open(&self, runs: Vec<RunId>) -> Answer<'_, Vec<StoredRun>> {
+        on_a_connection!(self, |db| load::load(db, &runs, Depth::Open))
     }
 
     fn due(&self, owner: Epoch, now: Timestamp, limit: usize) -> Answer<'_, Due> {

@@ -10,7 +10,7 @@ use stepwell_store::conformance::Subject;
 use stepwell_store::conformance::batch_world::{
     ada, batch_header, batch_item, decided_batch, detected, join, joining, opened,
 };
-use stepwell_store::conformance::world::{World, at, decided, run_id, success};
+use stepwell_store::conformance::world::{World, at, decided, header, run_id, success};
 use stepwell_store::{BatchWrite, Group, Item, Store, StoreError, Verdict};
 use stepwell_testing::postgres;
 
@@ -123,6 +123,29 @@ async fn any_living_instance_decides_about_a_batch() {
     let refused = one.store.commit(Group::of(one.epoch, vec![batch_item(late)])).await;
     assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
     assert_eq!(two.batch(1).await, batch);
+}
+
+#[tokio::test]
+async fn a_decision_is_given_what_it_asks_for() {
+    let Some(place) = Place::fresh() else { return };
+    let world = instance(&place, "one").await;
+    world.detects(1, &[5]).await;
+    let run = world.member_run(5).await;
+    world.stores(opened(&run, "prepare")).await;
+    let run = world.member_run(5).await;
+    world.moves(&run, &success(&run)).await;
+    let plain = world.begins(header(6)).await;
+    world.moves(&plain, &success(&plain)).await;
+
+    let ids = vec![run_id(5), run_id(6)];
+    let whole = world.store.load(ids.clone()).await.unwrap();
+    let open = world.store.load_open(ids).await.unwrap();
+    assert_eq!(open[1], whole[1], "a run of no batch is whole");
+    let (whole, open) = (&whole[0].steps, &open[0].steps);
+    assert!(whole[0].params.is_some() && whole[0].result.is_some());
+    assert!(open[0].params.is_none() && open[0].result.is_none(), "it has ended");
+    assert_eq!(open[0].status, whole[0].status);
+    assert_eq!(open[1], whole[1], "it is under way");
 }
 
 #[tokio::test]
