@@ -3,7 +3,8 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::runbook::{NameArguments, missing};
+use super::advice::advised;
+use super::runbook::NameArguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print::{Column, Printer};
@@ -43,7 +44,7 @@ pub(crate) async fn run(global: Global, command: AutomationCommand) -> Result<Ex
         None => api.get(&path, &[]).await,
         Some(enabled) => api.put(&path, &json!({ "enabled": enabled })).await,
     };
-    show(session.print, &answer.map_err(missing)?);
+    show(session.print, &answer.map_err(advised)?);
     Ok(Exit::Ok)
 }
 

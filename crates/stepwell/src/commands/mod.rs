@@ -1,5 +1,6 @@
 //! One command a file. Each has its arguments, its doc for the help text, and a `run`.
 
+mod advice;
 pub(crate) mod auth;
 pub(crate) mod automation;
 pub(crate) mod batch;

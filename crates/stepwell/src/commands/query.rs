@@ -3,7 +3,8 @@
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::runbook::{NameArguments, missing};
+use super::advice::advised;
+use super::runbook::NameArguments;
 use super::workflow::items;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -33,7 +34,7 @@ const SKIPPED: [Column; 3] = [("ROW", "row"), ("KEY", "key"), ("PASSED OVER BECA
 pub(crate) async fn run(global: Global, command: QueryCommand) -> Result<Exit, Failure> {
     let QueryCommand::Preview(NameArguments { name, client }) = command;
     let path = ["api", "runbooks", &name, "query", "preview"];
-    let (print, answer) = global.post(client, &path, &json!({})).await.map_err(missing)?;
+    let (print, answer) = global.post(client, &path, &json!({})).await.map_err(advised)?;
     print.answer(&answer, |answer| show(print, answer));
     Ok(Exit::Ok)
 }

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::runbook::{NameArguments, missing};
+use super::advice::advised;
+use super::runbook::NameArguments;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::Global;
@@ -34,7 +35,7 @@ pub(crate) async fn run(global: Global, command: TemplateCommand) -> Result<Exit
     let TemplateCommand::Download(DownloadArguments { runbook, file }) = command;
     let NameArguments { name, client } = runbook;
     let (session, api) = global.connected(client)?;
-    let text = api.get_text(&["api", "runbooks", &name, "template"]).await.map_err(missing)?;
+    let text = api.get_text(&["api", "runbooks", &name, "template"]).await.map_err(advised)?;
     let Some(path) = file else {
         let answer = json!({ "runbook_name": name, "csv": text });
         session.print.answer(&answer, |_| session.print.line(text.trim_end()));

@@ -12,6 +12,7 @@ mod page;
 mod program;
 mod recovery;
 mod rehearse;
+mod runbooks;
 mod serve;
 #[cfg(feature = "postgres")]
 mod store_move;

@@ -3,14 +3,30 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::BatchArguments;
 use super::show::next;
+use super::watch::{self, Until};
 use crate::commands::token::without_null;
 use crate::config::ClientFlags;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print::{Printer, cell};
 use crate::session::Global;
+
+/// What `batch advance` is told.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  stepwell batch advance 7 --wait && stepwell batch advance 7 --wait"
+)]
+pub(crate) struct AdvanceArguments {
+    /// Number of the batch
+    #[arg(value_name = "BATCH")]
+    batch: u64,
+    /// Follow what was begun to its end; the exit code tells how it ended
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    client: ClientFlags,
+}
 
 /// Names a batch and a reason.
 #[derive(Debug, Args)]
@@ -44,9 +60,20 @@ pub(crate) struct MoveArguments {
     client: ClientFlags,
 }
 
-pub(super) async fn advance(global: Global, arguments: BatchArguments) -> Result<Exit, Failure> {
-    let BatchArguments { batch, client } = arguments;
-    act(global, client, batch, "advance", &json!({})).await
+pub(super) async fn advance(global: Global, arguments: AdvanceArguments) -> Result<Exit, Failure> {
+    let AdvanceArguments { batch, wait, client } = arguments;
+    let (session, api) = global.connected(client)?;
+    let batch = batch.to_string();
+    let answer = api.post(&["api", "batches", &batch, "advance"], &json!({})).await?;
+    if !wait {
+        session.print.answer(&answer, |batch| told(session.print, "advance", batch));
+        return Ok(Exit::Ok);
+    }
+    let until = match answer["current_phase"].as_str() {
+        Some(phase) if answer["status"] != "init_dispatched" => Until::Phase(phase.to_owned()),
+        _ => Until::Init,
+    };
+    watch::follow(session.print, api, batch, until).await
 }
 
 pub(super) async fn with_reason(

@@ -14,6 +14,7 @@ mod watch_view;
 
 use clap::{Args, Subcommand};
 
+use super::advice::advised;
 use crate::config::ClientFlags;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -38,7 +39,7 @@ pub(crate) enum BatchCommand {
     /// Say why a batch is where it is, and what a person could do
     Explain(BatchArguments),
     /// Move a batch that a person made on: its init first, then phase by phase
-    Advance(BatchArguments),
+    Advance(act::AdvanceArguments),
     /// Hold a batch: no phase begins, nothing new is sent to workers
     Pause(act::ReasonArguments),
     /// Let a held batch go on
@@ -98,14 +99,5 @@ pub(crate) async fn run(global: Global, command: BatchCommand) -> Result<Exit, F
         BatchCommand::Events(arguments) => show::events(global, arguments).await,
         BatchCommand::Operate(arguments) => operate::run(global, *arguments).await,
     };
-    outcome.map_err(missing)
-}
-
-/// What is not there can be looked for.
-fn missing(failure: Failure) -> Failure {
-    match failure.code.as_str() {
-        "batch_not_found" => failure.next("see `stepwell batch list`"),
-        "member_not_found" => failure.next("see `stepwell batch members`"),
-        _ => super::runbook::missing(failure),
-    }
+    outcome.map_err(advised)
 }

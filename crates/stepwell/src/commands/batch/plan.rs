@@ -11,7 +11,7 @@ use crate::print::{Printer, cell};
 use crate::session::Global;
 
 const TITLES: [&str; 9] =
-    ["PHASE", "OFFSET", "DUE", "STATUS", "STEP", "POOL", "FUNCTION", "AGAIN", "JOBS"];
+    ["PHASE", "OFFSET", "DUE", "STATUS", "STEP", "POOL", "FUNCTION", "TRIED AGAIN", "JOBS"];
 
 pub(super) async fn run(global: Global, arguments: BatchArguments) -> Result<Exit, Failure> {
     let BatchArguments { batch, client } = arguments;
@@ -80,7 +80,8 @@ fn again(step: &Value) -> String {
     let length = |value: &Value| moment::length(value.as_u64().unwrap_or(0));
     let mut told = Vec::new();
     if let Some(retries) = step["retry"]["max_retries"].as_u64() {
-        told.push(format!("{retries} retries, {} apart", length(&step["retry"]["interval_sec"])));
+        let times = if retries == 1 { "once" } else { &format!("{retries} times") };
+        told.push(format!("{times} after {}", length(&step["retry"]["interval_sec"])));
     }
     if step["poll"].is_object() {
         let (every, until) =

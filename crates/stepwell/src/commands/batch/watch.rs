@@ -15,6 +15,7 @@ use crate::commands::workflow::items;
 use crate::config::ClientFlags;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::print::Printer;
 use crate::session::Global;
 
 /// How often a broken stream is taken up again before the batch is polled instead.
@@ -35,24 +36,46 @@ pub(crate) struct WatchArguments {
     /// Number of the batch
     #[arg(value_name = "BATCH")]
     batch: u64,
-    /// Only until this phase is over; the exit code then tells how that ended
+    /// Only until this phase is over, or init; the exit code then tells how that ended
     #[arg(long, value_name = "PHASE")]
     until: Option<String>,
     #[command(flatten)]
     client: ClientFlags,
 }
 
+/// How far a batch is followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Until {
+    /// to its end
+    End,
+    /// until it is prepared
+    Init,
+    /// until this phase is over
+    Phase(String),
+}
+
 pub(super) async fn run(global: Global, arguments: WatchArguments) -> Result<Exit, Failure> {
     let WatchArguments { batch, until, client } = arguments;
     let (session, api) = global.connected(client)?;
-    let watched = Watched { api, batch: batch.to_string() };
-    let first = watched.get().await?;
-    check_phase(&first, until.as_deref())?;
-    let mut view = View::new(session.print);
-    view.show(&first);
-    let (mut latest, mut source) = (first, Source::Stream { events: None, tries: 0 });
+    let until = until.map_or(Until::End, Until::Phase);
+    follow(session.print, api, batch.to_string(), until).await
+}
+
+/// Follows a batch; the exit code tells how what was waited for ended.
+pub(super) async fn follow(
+    print: Printer,
+    api: Api,
+    batch: String,
+    until: Until,
+) -> Result<Exit, Failure> {
+    let watched = Watched { api, batch };
+    let mut latest = watched.get().await?;
+    let until = checked(until, &latest)?;
+    let mut view = View::new(print);
+    view.show(&latest);
+    let mut source = Source::Stream { events: None, tries: 0 };
     let exit = loop {
-        if let Some(exit) = ended(&latest, until.as_deref()) {
+        if let Some(exit) = ended(&latest, &until) {
             break exit;
         }
         tokio::select! {
@@ -129,38 +152,48 @@ impl Source {
     }
 }
 
-fn check_phase(batch: &Value, until: Option<&str>) -> Result<(), Failure> {
-    let Some(until) = until else { return Ok(()) };
+/// A phase that the batch has; `init` is no phase, unless one is called so.
+fn checked(until: Until, batch: &Value) -> Result<Until, Failure> {
+    let Until::Phase(name) = until else { return Ok(until) };
     let names = items(&batch["phases"]).iter().filter_map(|phase| phase["phase_name"].as_str());
     let mut names: Vec<&str> = names.collect();
-    if names.contains(&until) {
-        return Ok(());
+    if names.contains(&name.as_str()) {
+        return Ok(Until::Phase(name));
+    }
+    if name == "init" {
+        return Ok(Until::Init);
     }
     names.dedup();
-    let what = format!("the batch has no phase {until:?}");
+    let what = format!("the batch has no phase {name:?}");
     Err(Failure::new(Exit::NotFound, "phase_not_found", what)
         .next(format!("its phases are {}", names.join(", "))))
 }
 
-/// How what is watched ended; `None` if it has not.
-fn ended(batch: &Value, until: Option<&str>) -> Option<Exit> {
-    let phase = until.and_then(|until| {
-        let is_meant = |phase: &&Value| {
-            phase["phase_name"] == until && phase["runbook_version"] == batch["runbook_version"]
-        };
-        items(&batch["phases"]).iter().find(is_meant)
-    });
-    let of_phase = match phase.and_then(|phase| phase["status"].as_str()) {
-        Some("completed" | "skipped" | "superseded") => Some(Exit::Ok),
-        Some("failed") => Some(Exit::Failure),
-        _ => None,
+/// How what is waited for ended; `None` if it has not.
+fn ended(batch: &Value, until: &Until) -> Option<Exit> {
+    let earlier = match until {
+        Until::End => None,
+        Until::Init => (batch["status"] == "active").then_some(Exit::Ok),
+        Until::Phase(name) => phase_ended(batch, name),
     };
-    of_phase.or_else(|| match batch["status"].as_str() {
+    earlier.or_else(|| match batch["status"].as_str() {
         Some("completed") => Some(Exit::Ok),
         Some("failed") => Some(Exit::Failure),
         Some("cancelled") => Some(Exit::Refused),
         _ => None,
     })
+}
+
+fn phase_ended(batch: &Value, name: &str) -> Option<Exit> {
+    let is_meant = |phase: &&Value| {
+        phase["phase_name"] == name && phase["runbook_version"] == batch["runbook_version"]
+    };
+    let phase = items(&batch["phases"]).iter().find(is_meant)?;
+    match phase["status"].as_str() {
+        Some("completed" | "skipped" | "superseded") => Some(Exit::Ok),
+        Some("failed") => Some(Exit::Failure),
+        _ => None,
+    }
 }
 
 /// A change as an object of its own.
@@ -180,14 +213,19 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_code_tells_how_the_batch_ended_or_the_phase_in_its_current_version() {
-        assert_eq!(ended(&batch("active", "dispatched"), None), None);
-        assert_eq!(ended(&batch("completed", "completed"), None), Some(Exit::Ok));
-        assert_eq!(ended(&batch("failed", "failed"), None), Some(Exit::Failure));
-        assert_eq!(ended(&batch("cancelled", "failed"), None), Some(Exit::Refused));
-        assert_eq!(ended(&batch("active", "dispatched"), Some("cutover")), None);
-        assert_eq!(ended(&batch("active", "completed"), Some("cutover")), Some(Exit::Ok));
-        assert_eq!(ended(&batch("active", "failed"), Some("cutover")), Some(Exit::Failure));
-        assert_eq!(ended(&batch("cancelled", "pending"), Some("cutover")), Some(Exit::Refused));
+    fn the_exit_code_tells_how_that_ended_which_was_waited_for() {
+        let (end, init) = (Until::End, Until::Init);
+        let cutover = Until::Phase("cutover".to_owned());
+        assert_eq!(ended(&batch("active", "dispatched"), &end), None);
+        assert_eq!(ended(&batch("completed", "completed"), &end), Some(Exit::Ok));
+        assert_eq!(ended(&batch("failed", "failed"), &end), Some(Exit::Failure));
+        assert_eq!(ended(&batch("cancelled", "failed"), &end), Some(Exit::Refused));
+        assert_eq!(ended(&batch("init_dispatched", "pending"), &init), None);
+        assert_eq!(ended(&batch("active", "pending"), &init), Some(Exit::Ok));
+        assert_eq!(ended(&batch("failed", "skipped"), &init), Some(Exit::Failure));
+        assert_eq!(ended(&batch("active", "dispatched"), &cutover), None);
+        assert_eq!(ended(&batch("active", "completed"), &cutover), Some(Exit::Ok));
+        assert_eq!(ended(&batch("active", "failed"), &cutover), Some(Exit::Failure));
+        assert_eq!(ended(&batch("cancelled", "pending"), &cutover), Some(Exit::Refused));
     }
 }

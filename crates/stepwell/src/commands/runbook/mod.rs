@@ -4,6 +4,7 @@ mod publish;
 
 use clap::{Args, Subcommand};
 
+use super::advice::advised;
 use super::workflow::items;
 use crate::config::{ClientFlags, Given};
 use crate::exit::Exit;
@@ -107,17 +108,7 @@ pub(crate) async fn run(global: Global, command: RunbookCommand) -> Result<Exit,
             Ok(Exit::Ok)
         }
     };
-    outcome.map_err(missing)
-}
-
-/// A runbook that is not there can be looked for.
-pub(super) fn missing(failure: Failure) -> Failure {
-    match failure.code.as_str() {
-        "runbook_not_found" => {
-            failure.next("see `stepwell runbook list` and `stepwell runbook versions`")
-        }
-        _ => failure,
-    }
+    outcome.map_err(advised)
 }
 
 async fn list(
