@@ -86,9 +86,9 @@ async fn run(shared: &Shared, intake: &Intake, document: &RunbookDocument) -> Re
     let found = shared.settings.scheduler.sources.rows(source).await;
     let found = found.map_err(|error| error.to_string())?;
     let grouping = rows::group(source, found.rows, shared.now());
-    if grouping.rows == 0 {
+    if let Some(why) = grouping.unusable() {
         // A broken view must not undo a migration.
-        return Err("the query returned no rows; nobody was removed".to_owned());
+        return Err(format!("{why}; nobody was removed"));
     }
     let pass = Pass { shared, intake, compiled: &compiled, document };
     let brought = match source.batch_time {

@@ -13,6 +13,10 @@ impl Latencies {
         self.micros.push(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     }
 
+    pub(super) fn count(&self) -> usize {
+        self.micros.len()
+    }
+
     pub(super) fn merge(&mut self, other: Self) {
         self.micros.extend(other.micros);
     }

@@ -72,6 +72,11 @@ impl Target {
         Ok(Self { client, url, token })
     }
 
+    /// Asks for a page; anything but success is a fault of the benchmark.
+    pub(super) async fn get(&self, path: &str) -> Result<Vec<u8>, BenchError> {
+        self.send(path, self.client.get(format!("{}{path}", self.url))).await
+    }
+
     /// Posts JSON, and gives the answer's body; anything but success is a fault of the benchmark.
     pub(super) async fn post(&self, path: &str, body: String) -> Result<Vec<u8>, BenchError> {
         self.post_as("application/json", path, body).await
@@ -85,9 +90,16 @@ impl Target {
         body: String,
     ) -> Result<Vec<u8>, BenchError> {
         let request = self.client.post(format!("{}{path}", self.url));
-        let request = request.bearer_auth(&self.token).header("content-type", kind);
+        self.send(path, request.header("content-type", kind).body(body)).await
+    }
+
+    async fn send(
+        &self,
+        path: &str,
+        request: reqwest::RequestBuilder,
+    ) -> Result<Vec<u8>, BenchError> {
         let failed = |error: reqwest::Error| BenchError::new(error.to_string());
-        let response = request.body(body).send().await.map_err(failed)?;
+        let response = request.bearer_auth(&self.token).send().await.map_err(failed)?;
         let status = response.status();
         let bytes = response.bytes().await.map_err(failed)?;
         if status.is_success() {

@@ -4,6 +4,7 @@
 //! step starts, schemas and tenant limits checked. The ceiling is measured in the same run: the same
 //! rows written by the same statements, in groups of 128, with no engine above them.
 
+mod batch;
 #[cfg(feature = "postgres")]
 mod cluster;
 mod figures;
@@ -13,7 +14,7 @@ mod load;
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value, json};
 use stepwell_engine::EngineError;
 use stepwell_store::sqlite::ceiling;
@@ -35,7 +36,10 @@ const CEILING_GROUP: usize = 128;
 
 /// What `bench` is told.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BenchArguments {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Jobs of three steps to run
     #[arg(long, default_value_t = 20_000, value_name = "N")]
     jobs: u64,
@@ -64,6 +68,13 @@ pub(crate) struct BenchArguments {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// What else can be measured.
+#[derive(Debug, Subcommand)]
+enum What {
+    /// A batch of members through phases
+    Batch(batch::BatchArguments),
 }
 
 /// Where the workers are.
@@ -103,9 +114,19 @@ pub(crate) async fn run(global: Global, arguments: BenchArguments) -> Result<Exi
     let temporary = tempfile::tempdir()
         .map_err(|cause| Failure::file(&std::env::temp_dir(), "written", &cause))?;
     let place = arguments.place.clone().unwrap_or_else(|| temporary.path().to_owned());
-    let lines = progress::lines(session.print.is_live() && !arguments.json);
+    let json = match &arguments.what {
+        Some(What::Batch(batch)) => batch.json,
+        None => arguments.json,
+    };
+    let lines = progress::lines(session.print.is_live() && !json);
     let spinner = progress::spinner(&lines, "bench");
     let tell = |what: &'static str| spinner.set_message(what);
+    if let Some(What::Batch(batch)) = &arguments.what {
+        let figures = batch::figures(&place, batch, tell).await?;
+        spinner.finish_and_clear();
+        show(&session, json, figures);
+        return Ok(Exit::Ok);
+    }
     let figures = match database(&arguments)? {
         None => on_sqlite(&place, &arguments, tell).await?,
         #[cfg(feature = "postgres")]
@@ -114,7 +135,7 @@ pub(crate) async fn run(global: Global, arguments: BenchArguments) -> Result<Exi
         Some(_) => return Err(Failure::usage("this program was built without PostgreSQL")),
     };
     spinner.finish_and_clear();
-    show(&session, &arguments, figures);
+    show(&session, json, figures);
     Ok(Exit::Ok)
 }
 
@@ -252,8 +273,8 @@ async fn idle_figures(data: &Path) -> Result<Map<String, Value>, Failure> {
     })))
 }
 
-fn show(session: &Session, arguments: &BenchArguments, figures: Map<String, Value>) {
-    if arguments.json || session.print.is_json() {
+fn show(session: &Session, json: bool, figures: Map<String, Value>) {
+    if json || session.print.is_json() {
         session.print.json_line(&Value::Object(figures));
         return;
     }

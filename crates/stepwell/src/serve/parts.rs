@@ -10,7 +10,7 @@ use stepwell_connectors::clock::{Clock, SystemClock};
 use stepwell_connectors::egress::{Egress, Policy};
 use stepwell_core::duration::Interval;
 use stepwell_core::time::Timestamp;
-use stepwell_engine::{Engine, Ownership, Parts, Retention, Settings as EngineSettings};
+use stepwell_engine::{Engine, Ownership, Parts, Retention, Scheduler, Settings as EngineSettings};
 use stepwell_server::{Api, Hosts, Settings as ServerSettings, app, first_admin_token};
 use stepwell_store::Observed;
 use tokio::net::TcpListener;
@@ -46,6 +46,8 @@ pub(crate) struct Plan {
     pub(crate) ownership: Ownership,
     /// where orders of the platform dialect wait
     pub(crate) job_queue: String,
+    /// how the sources of runbooks are asked
+    pub(crate) scheduler: Scheduler,
 }
 
 /// A server that runs.
@@ -74,6 +76,7 @@ impl Plan {
             takes_requests: true,
             ownership: Ownership::default(),
             job_queue: EngineSettings::default().job_queue,
+            scheduler: Scheduler::default(),
         }
     }
 
@@ -91,6 +94,11 @@ impl Plan {
             takes_requests: has_role(config, "api"),
             ownership: ownership(config),
             job_queue: config.text("job_queue_name").to_owned(),
+            scheduler: Scheduler {
+                enabled: has_role(config, "scheduler"),
+                tick: config.parsed("scheduler_interval"),
+                ..Scheduler::default()
+            },
         })
     }
 }
@@ -179,6 +187,7 @@ async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
         retention: Retention { commands: plan.retention },
         ownership: plan.ownership,
         job_queue: plan.job_queue.clone(),
+        scheduler: plan.scheduler.clone(),
         ..EngineSettings::default()
     };
     let parts = Parts { store, bus: Arc::new(bus), clock, egress, webhook_secret, settings };
