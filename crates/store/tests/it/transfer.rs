@@ -13,7 +13,7 @@ use stepwell_store::conformance::world::{
 };
 use stepwell_store::sqlite::{Options, SqliteStore};
 use stepwell_store::transfer::{StepNames, transfer};
-use stepwell_store::{BatchWrite, Member, NewRunbook, Numbered, Store};
+use stepwell_store::{BatchWrite, Member, NewRunbook, Numbered};
 
 use crate::postgres::Place;
 
