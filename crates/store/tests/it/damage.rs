@@ -9,10 +9,13 @@ use stepwell_store::conformance::world::{World, all, header, run_id};
 use stepwell_store::sqlite::{Options, SqliteStore};
 use stepwell_store::{Filter, Store, StoreError};
 
+/// So many that the pages of tables which stay empty are few among those of the file.
+const RUNS: u64 = 120;
+
 async fn filled(path: &Path) {
     let store = Arc::new(SqliteStore::open(path, Options::default()).unwrap());
     let world = World::of(&Subject { store: store.clone(), reopen: None }).await;
-    for number in 0..40 {
+    for number in 0..RUNS {
         let run = world.begins(header(number)).await;
         world.finishes(run).await;
     }
@@ -59,6 +62,6 @@ async fn damage_anywhere_is_recognized_or_harmless() {
 async fn is_recognized(path: &Path) -> bool {
     let Ok(store) = SqliteStore::open(path, Options::default()) else { return true };
     let page = store.runs(Filter::default(), all()).await;
-    let runs = store.load((0..40).map(run_id).collect()).await;
+    let runs = store.load((0..RUNS).map(run_id).collect()).await;
     page.is_err() || runs.is_err()
 }
