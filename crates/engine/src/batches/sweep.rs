@@ -170,40 +170,36 @@ async fn adopt(
 ) -> Result<Vec<Write>, BatchError> {
     let runs = shared.runs(members.iter().map(|member| member.run).collect()).await?;
     let mut chains = BTreeMap::new();
-    let (mut asks, mut done) = (Vec::new(), Vec::new());
-    for member in &members {
-        let Some(run) = runs.get(&member.run) else { continue };
-        if run.header.workflow.version >= adoption.version {
+    let mut asks = Vec::new();
+    for run in runs.values().filter(|run| run.header.workflow.version < adoption.version) {
+        if run.status.is_terminal() {
             continue;
         }
-        match run.status {
-            RunStatus::Succeeded => done.push((member, run)),
-            RunStatus::Failed | RunStatus::Cancelled => {}
-            RunStatus::Created
-            | RunStatus::Ready
-            | RunStatus::Running
-            | RunStatus::RetryWait
-            | RunStatus::Cancelling => {
-                let known = run.header.workflow.name.clone();
-                let version = run.header.workflow.version;
-                let workflow = match chains.get(&(known.clone(), version)) {
-                    Some(found) => Adopted::clone(found),
-                    None => {
-                        let chained = chained(shared, run, &[adoption.version]).await?;
-                        chains.insert((known, version), chained.clone());
-                        chained
-                    }
-                };
-                let command = Command::Adopt {
-                    workflow,
-                    superseded: adoption.superseded.to_vec(),
-                    skipped: adoption.skipped.to_vec(),
-                };
-                asks.push(Ask::command(run.id(), command));
+        let old = &run.header.workflow;
+        let workflow = match chains.get(&(old.name.clone(), old.version)) {
+            Some(found) => Adopted::clone(found),
+            None => {
+                let chained = chained(shared, run, &[adoption.version]).await?;
+                chains.insert((old.name.clone(), old.version), chained.clone());
+                chained
             }
-        }
+        };
+        let command = Command::Adopt {
+            workflow,
+            superseded: adoption.superseded.to_vec(),
+            skipped: adoption.skipped.to_vec(),
+        };
+        asks.push(Ask::command(run.id(), command));
     }
     must_pass(intake.ask_patiently(asks).await?)?;
+    // Whoever came to the end of the older version while it was asked is among those who begin again.
+    let runs = shared.runs(members.iter().map(|member| member.run).collect()).await?;
+    let has_done_all = |run: &&Arc<Run>| {
+        run.status == RunStatus::Succeeded && run.header.workflow.version < adoption.version
+    };
+    let run_of = |member: &Member| runs.get(&member.run).filter(has_done_all);
+    let done: Vec<(&Member, &Arc<Run>)> =
+        members.iter().filter_map(|member| Some((member, run_of(member)?))).collect();
     begin_again(shared, batch, adoption.version, &done).await
 }
 

@@ -10,6 +10,7 @@ mod loops;
 mod ownership;
 mod recovery;
 mod submissions;
+mod timelines;
 mod timers;
 mod webhooks;
 mod world;

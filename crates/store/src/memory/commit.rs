@@ -1,6 +1,9 @@
 //! A group of decisions, all under one lock and therefore all at once.
 
-use stepwell_core::id::RunId;
+use std::sync::Arc;
+
+use stepwell_core::id::{RunId, StepIndex};
+use stepwell_core::run::Run;
 
 use super::{RunEntry, Tables};
 use crate::error::StoreError;
@@ -140,7 +143,7 @@ impl Tables {
         let ended = advance.run.status.is_terminal();
         entry.wake_at = moment_to_store(entry.wake_at, advance.run.wake_at(), ended);
         entry.expires_at = advance.expires_at.filter(|_| ended);
-        entry.run = advance.run;
+        entry.run = with_unchanged_steps(&entry.run, advance.run, &advance.changed);
         entry.history.extend(advance.records);
         self.count(advance.tally.as_ref());
         self.follow(id, advance.outbox, advance.dead_letter);
@@ -187,4 +190,19 @@ impl Tables {
         }
         Verdict::Done
     }
+}
+
+/// The run after a decision, with the steps that it did not touch as they are stored: whoever decided
+/// may have left out of them what no decision asks for.
+fn with_unchanged_steps(stored: &Run, mut decided: Arc<Run>, changed: &[StepIndex]) -> Arc<Run> {
+    if !decided.is_one_of_many() {
+        return decided;
+    }
+    let run = Arc::make_mut(&mut decided);
+    for (index, step) in stored.indexed() {
+        if !changed.contains(&index) && run.steps[index.position()] != *step {
+            run.steps[index.position()] = step.clone();
+        }
+    }
+    decided
 }

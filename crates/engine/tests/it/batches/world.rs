@@ -13,7 +13,7 @@ use stepwell_core::step::Outcome;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::runbooks::accept::publication;
 use stepwell_dialects::runbooks::rows::MemberRow;
-use stepwell_engine::{Published, Settings, Sources, Take, Taken};
+use stepwell_engine::{BatchError, Engine, Published, Settings, Sources, Take, Taken};
 use stepwell_store::memory::MemoryStore;
 use stepwell_store::{Member, MemberFilter, Slice, Store};
 
@@ -77,8 +77,11 @@ impl Place {
     }
 
     pub(crate) async fn on(store: Arc<dyn Store>) -> Self {
+        Self::with(store, Settings::default()).await
+    }
+
+    pub(crate) async fn with(store: Arc<dyn Store>, mut settings: Settings) -> Self {
         let shelf: Shelf = Arc::new(Mutex::new(Ok(Vec::new())));
-        let mut settings = Settings::default();
         let opened = Arc::clone(&shelf);
         settings.scheduler.sources = Sources::new(move |_| Ok(Box::new(Fixed(opened.clone()))));
         let world = World::with(store, settings, Policy::default()).await;
@@ -90,13 +93,8 @@ impl Place {
     }
 
     pub(crate) async fn publish_with(&self, yaml: &str, more: &Value) -> Published {
-        let name = yaml.lines().find_map(|line| line.strip_prefix("name: "));
-        let mut body = json!({ "name": name, "yaml_content": yaml });
-        for (key, value) in more.as_object().expect("an object") {
-            body[key] = value.clone();
-        }
-        let body = publication(body.to_string().as_bytes()).expect("the document is sound");
-        self.world.engine.publish_runbook(body, "author").await.expect("it is published")
+        let published = publish(&self.world.engine, yaml, more).await;
+        published.expect("it is published")
     }
 
     /// A batch with T-0, as its source would make it.
@@ -166,6 +164,21 @@ impl Place {
         self.world.report(&taken, outcome).await.expect("the report counts");
         taken
     }
+}
+
+/// Publishes a version of a runbook.
+pub(crate) async fn publish(
+    engine: &Engine,
+    yaml: &str,
+    more: &Value,
+) -> Result<Published, BatchError> {
+    let name = yaml.lines().find_map(|line| line.strip_prefix("name: "));
+    let mut body = json!({ "name": name, "yaml_content": yaml });
+    for (key, value) in more.as_object().expect("an object") {
+        body[key] = value.clone();
+    }
+    let body = publication(body.to_string().as_bytes()).expect("the document is sound");
+    engine.publish_runbook(body, "author").await
 }
 
 pub(crate) fn kind(taken: &Taken) -> String {
