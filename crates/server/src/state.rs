@@ -33,6 +33,9 @@ pub struct Settings {
     pub egress: Egress,
     /// judges the references of envelopes
     pub references: ReferencePolicy,
+    /// runbooks and batches are shown to administrators, operators and viewers only; otherwise to
+    /// whoever has a valid token
+    pub batches_need_a_reader: bool,
 }
 
 impl Settings {
@@ -46,6 +49,7 @@ impl Settings {
             hosts: Hosts::Any,
             egress,
             references: ReferencePolicy::default(),
+            batches_need_a_reader: false,
         }
     }
 }

@@ -54,6 +54,18 @@ impl Caller {
         Err(ApiError::new(Code::Forbidden, detail))
     }
 
+    /// Refuses roles that need not see the data of people, where an installation wants that.
+    pub(crate) fn must_be_a_reader(&self) -> Result<(), ApiError> {
+        match self.role {
+            Role::Admin | Role::Operator | Role::Viewer => Ok(()),
+            Role::Client | Role::Worker => {
+                let role = self.role.word();
+                let detail = format!("this installation shows no batches to tokens of role {role}");
+                Err(ApiError::new(Code::Forbidden, detail))
+            }
+        }
+    }
+
     /// Whether something of this tenant exists for the caller.
     pub(crate) fn sees(&self, tenant: &Tenant) -> bool {
         self.tenant.as_ref().is_none_or(|own| own == tenant)

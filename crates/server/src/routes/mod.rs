@@ -174,6 +174,9 @@ async fn guard(
     let caller = api.authenticator().authenticate(bearer).await?;
     tracing::Span::current().record("subject", &caller.subject);
     caller.may(permission)?;
+    if permission == Permission::ReadBatches && api.settings().batches_need_a_reader {
+        caller.must_be_a_reader()?;
+    }
     request.extensions_mut().insert(caller);
     Ok(next.run(request).await)
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::site::{Site, envelope_with, post, report_body};
+use crate::runbooks::MAILBOXES;
+use crate::site::{Site, envelope_with, get, post, report_body};
 
 /// Keeps what is logged.
 #[derive(Clone, Default)]
@@ -63,6 +64,8 @@ async fn a_request_is_logged_with_its_ids_and_without_its_secrets() {
     let wrong = post("/v1/callbacks/result?token=cb1.9999999999.marker-proof").json(&body);
     site.send(wrong).await.refused(401, "invalid_callback_token");
 
+    read_members(&site).await;
+
     let (lines, text) = log.requests();
     let spans: Vec<&Value> = lines.iter().map(|line| &line["span"]).collect();
     let span_of = |route: &str| {
@@ -81,7 +84,28 @@ async fn a_request_is_logged_with_its_ids_and_without_its_secrets() {
     );
     let secret = site.admin.rsplit('_').next().unwrap();
     let proof = url.split_once("token=").unwrap().1;
-    for hidden in [secret, proof, "marker-proof", "marker-payload", "marker-result", "token="] {
+    check_access_log(&text);
+    for hidden in
+        [secret, proof, "marker-proof", "marker-payload", "marker-result", "token=", "marker-name"]
+    {
         assert!(!text.contains(hidden), "{hidden} was logged");
     }
+}
+
+/// Makes a batch, and reads its members.
+async fn read_members(site: &Site) {
+    let body = json!({"name": "mailboxes", "yaml_content": MAILBOXES});
+    site.ask(post("/api/runbooks").json(&body)).await;
+    let list = "Email,Name\nada@contoso.com,marker-name\n";
+    let made = site.ask(post("/api/batches?runbook=mailboxes").csv(list)).await.json();
+    site.ask(get(&format!("/api/batches/{}/members", made["id"]))).await;
+}
+
+/// who has read the data of whose members, without the data.
+fn check_access_log(text: &str) {
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let is_read = |line: &Value| line["fields"]["message"] == "member_data_read";
+    let line = lines.into_iter().find(is_read).unwrap();
+    assert_eq!((&line["fields"]["batch_id"], &line["fields"]["members"]), (&json!(1), &json!(1)));
+    assert!(line["span"]["subject"].as_str().unwrap().starts_with("first administrator"), "{line}");
 }

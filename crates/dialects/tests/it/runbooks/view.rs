@@ -324,7 +324,25 @@ fn a_job_says_all_that_its_worker_must_know() {
     let world = BatchWorld::new(BatchMode::Scheduled);
     let member = opened(&world);
     let message = job_message(&member.run, StepIndex(0)).unwrap();
-    expect![[r#"{"JobId":"step-458752-attempt-1","BatchId":42,"WorkerId":"worker-01","FunctionName":"Send-Mail","Parameters":{"Email":"ada@contoso.com","Name":"Ada Lovelace"},"CorrelationData":{"StepExecutionId":458752,"IsInitStep":false,"RunbookName":"contoso-mailbox-migration","RunbookVersion":3}}"#]].assert_eq(&message.to_body());
+    let body: Value = serde_json::from_str(&message.to_body()).unwrap();
+    expect![[r#"
+        {
+          "BatchId": 42,
+          "CorrelationData": {
+            "IsInitStep": false,
+            "RunbookName": "contoso-mailbox-migration",
+            "RunbookVersion": 3,
+            "StepExecutionId": 458752
+          },
+          "FunctionName": "Send-Mail",
+          "JobId": "step-458752-attempt-1",
+          "Parameters": {
+            "Email": "ada@contoso.com",
+            "Name": "Ada Lovelace"
+          },
+          "WorkerId": "worker-01"
+        }"#]]
+    .assert_eq(&pretty(&body));
     assert!(job_message(&member.run, StepIndex(1)).is_none(), "nothing of it is under way");
     assert_eq!(job_id(&member.run, StepIndex(1)), None);
     let init = world.init(3);

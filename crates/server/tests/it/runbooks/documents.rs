@@ -1,8 +1,11 @@
 //! Runbooks are published, read and taken out of use.
 
+use std::sync::Arc;
+
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use stepwell_server::auth::Role;
+use stepwell_store::memory::MemoryStore;
 
 use super::{MAILBOXES, is_admin, made, publish, site_with};
 use crate::site::{Site, delete, get, post, put};
@@ -150,4 +153,23 @@ async fn whoever_may_not_change_anything_may_read_everything() {
     let body = json!({"name": "mailboxes", "yaml_content": MAILBOXES});
     let reply = site.send(post("/api/runbooks").json(&body).token(&other)).await;
     reply.refused(403, "tenant_mismatch");
+}
+
+#[tokio::test]
+async fn an_installation_may_keep_batches_to_those_who_read_them_for_a_living() {
+    // the option to require a role.
+    let store = Arc::new(MemoryStore::new());
+    let site = Site::with(store, |settings| settings.batches_need_a_reader = true).await;
+    for (role, may_read) in [
+        (Role::Admin, true),
+        (Role::Operator, true),
+        (Role::Viewer, true),
+        (Role::Client, false),
+        (Role::Worker, false),
+    ] {
+        let token = site.token(role, None).await;
+        let reply = site.send(get("/api/batches").token(&token)).await;
+        let expected = if may_read { StatusCode::OK } else { StatusCode::FORBIDDEN };
+        assert_eq!(reply.status, expected, "{role:?}");
+    }
 }

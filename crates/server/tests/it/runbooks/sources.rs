@@ -53,7 +53,13 @@ async fn a_preview_shows_what_a_pass_would_make_and_makes_nothing() {
     let reply = site.ask(post("/api/runbooks/mailboxes/query/preview")).await;
     let preview = reply.expect(StatusCode::OK);
     assert_eq!((&preview["total"], preview["rows"].as_array().unwrap().len()), (&json!(154), 100));
-    let group = |start: &str, members: usize| json!({"batch_start_time": start, "members": members, "exists_as": null, "new": members, "known": 0});
+    let group = |start: &str, members: usize| {
+        let (exists_as, known) = (Value::Null, 0);
+        json!({
+            "batch_start_time": start, "members": members, "exists_as": exists_as,
+            "new": members, "known": known,
+        })
+    };
     assert_eq!(
         preview["groups"],
         json!([group("2025-04-01T00:00:00.000Z", 150), group("2025-05-01T00:00:00.000Z", 1)])

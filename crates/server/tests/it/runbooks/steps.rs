@@ -125,7 +125,8 @@ async fn a_parameter_that_cannot_be_used_is_refused() {
 
 #[tokio::test]
 async fn a_rare_status_does_not_make_a_request_read_the_whole_batch() {
-    let site = site_with(&super::without_init()).await;
+    let site = Site::on_sqlite().await;
+    super::publish(&site, &super::without_init()).await;
     let mut list = "Email,Name\n".to_owned();
     for number in 0..1_200 {
         list += &format!("m{number}@contoso.com,M\n");
