@@ -194,129 +194,89 @@ pub trait Store: Send + Sync + 'static {
     fn settle_submissions(&self, settlements: Vec<SubmissionSettlement>) -> Answer<'_, ()>;
 
     /// Takes `count` numbers that nobody had before and nobody gets again; answers the first.
-    fn reserve(&self, _kind: Numbered, _count: u32) -> Answer<'_, i64> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn reserve(&self, kind: Numbered, count: u32) -> Answer<'_, i64>;
 
     /// Takes or keeps the right to do something alone until `until`; `false` while somebody else has
     /// it. Given back by `until` in the past.
     fn lease(
         &self,
-        _name: String,
-        _holder: String,
-        _now: Timestamp,
-        _until: Timestamp,
-    ) -> Answer<'_, bool> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+        name: String,
+        holder: String,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Answer<'_, bool>;
 
     /// Stores the next version of a runbook and makes it the active one, in one step. The same
     /// text and settings as the active version again answer that version and store nothing.
-    fn publish_runbook(&self, _document: NewRunbook) -> Answer<'_, RunbookDocument> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn publish_runbook(&self, document: NewRunbook) -> Answer<'_, RunbookDocument>;
 
     /// One version of a runbook, or the active one.
-    fn runbook(&self, _name: String, _version: Option<u32>) -> Answer<'_, Option<RunbookDocument>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn runbook(&self, name: String, version: Option<u32>) -> Answer<'_, Option<RunbookDocument>>;
 
     /// Every version of a runbook, newest first; of `None`, the active versions of all, by name.
-    fn runbooks(&self, _name: Option<String>) -> Answer<'_, Vec<RunbookDocument>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn runbooks(&self, name: Option<String>) -> Answer<'_, Vec<RunbookDocument>>;
 
     /// Takes a version out of use; `false` if there is none such.
-    fn deactivate_runbook(&self, _name: String, _version: u32) -> Answer<'_, bool> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn deactivate_runbook(&self, name: String, version: u32) -> Answer<'_, bool>;
 
     /// Notes how the scheduler's last pass over a version ended; `None` clears what was noted.
-    fn note_runbook(&self, _id: i64, _error: Option<String>, _at: Timestamp) -> Answer<'_, ()> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn note_runbook(&self, id: i64, error: Option<String>, at: Timestamp) -> Answer<'_, ()>;
 
     /// Notes that what was past due was passed over in every batch under way.
-    fn overdue_applied(&self, _id: i64) -> Answer<'_, ()> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn overdue_applied(&self, id: i64) -> Answer<'_, ()>;
 
     /// Whether the scheduler makes batches of a runbook; `None` if nobody ever said.
-    fn automation(&self, _runbook: String) -> Answer<'_, Option<Automation>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn automation(&self, runbook: String) -> Answer<'_, Option<Automation>>;
 
     /// Switches that.
     fn set_automation(
         &self,
-        _runbook: String,
-        _enabled: bool,
-        _actor: String,
-        _at: Timestamp,
-    ) -> Answer<'_, Automation> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+        runbook: String,
+        enabled: bool,
+        actor: String,
+        at: Timestamp,
+    ) -> Answer<'_, Automation>;
 
     /// A batch with its phases and counters.
-    fn batch(&self, _id: BatchId) -> Answer<'_, Option<Batch>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn batch(&self, id: BatchId) -> Answer<'_, Option<Batch>>;
 
     /// A part of the batches, newest first, each with its phases and counters.
-    fn batches(&self, _filter: BatchFilter, _slice: Slice) -> Answer<'_, Listed<Batch>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn batches(&self, filter: BatchFilter, slice: Slice) -> Answer<'_, Listed<Batch>>;
 
     /// A part of the members of a batch, by number.
-    fn members(&self, _filter: MemberFilter, _slice: Slice) -> Answer<'_, Listed<Member>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn members(&self, filter: MemberFilter, slice: Slice) -> Answer<'_, Listed<Member>>;
 
     /// Notes that what the leaving of these members asks for was begun.
-    fn removals_dispatched(&self, _members: Vec<MemberId>, _at: Timestamp) -> Answer<'_, ()> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn removals_dispatched(&self, members: Vec<MemberId>, at: Timestamp) -> Answer<'_, ()>;
 
     /// Members of batches of a runbook that have not ended, who have not left: key and batch.
-    fn keys_in_batches(&self, _runbook: String) -> Answer<'_, Vec<(String, BatchId)>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn keys_in_batches(&self, runbook: String) -> Answer<'_, Vec<(String, BatchId)>>;
 
     /// Keys that an immediate runbook has seen and that were never absent since. Those that are
     /// not among `present` are forgotten; the answer are those of `present` that were known before.
-    fn seen_keys(&self, _runbook: String, _present: Vec<String>) -> Answer<'_, Vec<String>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn seen_keys(&self, runbook: String, present: Vec<String>) -> Answer<'_, Vec<String>>;
 
     /// Notes keys that an immediate runbook has made members of.
-    fn note_keys(&self, _runbook: String, _keys: Vec<String>) -> Answer<'_, ()> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn note_keys(&self, runbook: String, keys: Vec<String>) -> Answer<'_, ()>;
 
     /// Runs of a batch by what they do, oldest first; or every run of one member.
     fn batch_runs(
         &self,
-        _batch: BatchId,
-        _role: Option<BatchRole>,
-        _member: Option<MemberId>,
-    ) -> Answer<'_, Vec<BatchRun>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+        batch: BatchId,
+        role: Option<BatchRole>,
+        member: Option<MemberId>,
+    ) -> Answer<'_, Vec<BatchRun>>;
 
     /// A run of a batch by number.
-    fn numbered_run(&self, _number: RunNumber) -> Answer<'_, Option<BatchRun>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+    fn numbered_run(&self, number: RunNumber) -> Answer<'_, Option<BatchRun>>;
 
     /// The history of a batch, or of all batches, after a place, oldest first.
     fn batch_events(
         &self,
-        _batch: Option<BatchId>,
-        _after: i64,
-        _limit: usize,
-    ) -> Answer<'_, Vec<BatchEvent>> {
-        Box::pin(async { Err(StoreError::broken("not there yet")) })
-    }
+        batch: Option<BatchId>,
+        after: i64,
+        limit: usize,
+    ) -> Answer<'_, Vec<BatchEvent>>;
 
     /// Stores a token; only its hash is kept.
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()>;

@@ -4,15 +4,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
+use stepwell_core::batch::Batch;
 use stepwell_core::duration::Interval;
-use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, Tenant};
+use stepwell_core::run::BatchRole;
 use stepwell_core::time::Timestamp;
 use stepwell_store::{
-    Answer, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, Input, Instance,
-    KeyHash, KeyHolder, NewSubmission, NewWorkflow, OutboxSettlement, Outgoing, Page, Pulse,
-    QueueKey, Queued, Received, Reclaimed, Record, RunSummary, Settlement, Signal, StaleReport,
-    Store, StoreError, StoredRun, Stub, SubmissionSettlement, TokenRecord, Verdict,
-    WorkflowDocument,
+    Answer, Automation, BatchEvent, BatchFilter, BatchRun, DeadLetter, DeadLetterFilter, Due,
+    Epoch, Figures, Filter, Group, Input, Instance, KeyHash, KeyHolder, Listed, Member,
+    MemberFilter, NewRunbook, NewSubmission, NewWorkflow, Numbered, OutboxSettlement, Outgoing,
+    Page, Pulse, QueueKey, Queued, Received, Reclaimed, Record, RunSummary, RunbookDocument,
+    Settlement, Signal, Slice, StaleReport, Store, StoreError, StoredRun, Stub,
+    SubmissionSettlement, TokenRecord, Verdict, WorkflowDocument,
 };
 use tokio::sync::{Semaphore, mpsc};
 
@@ -144,6 +147,27 @@ impl Store for Faulty {
         receive(queue: String, now: Timestamp, keep: Interval, limit: usize) -> Received;
         settle_submissions(settlements: Vec<SubmissionSettlement>) -> ();
         settle_outbox(settlements: Vec<OutboxSettlement>) -> ();
+        load_open(runs: Vec<RunId>) -> Vec<StoredRun>;
+        reserve(kind: Numbered, count: u32) -> i64;
+        lease(name: String, holder: String, now: Timestamp, until: Timestamp) -> bool;
+        publish_runbook(document: NewRunbook) -> RunbookDocument;
+        runbook(name: String, version: Option<u32>) -> Option<RunbookDocument>;
+        runbooks(name: Option<String>) -> Vec<RunbookDocument>;
+        deactivate_runbook(name: String, version: u32) -> bool;
+        note_runbook(id: i64, error: Option<String>, at: Timestamp) -> ();
+        overdue_applied(id: i64) -> ();
+        automation(runbook: String) -> Option<Automation>;
+        set_automation(runbook: String, enabled: bool, actor: String, at: Timestamp) -> Automation;
+        batch(id: BatchId) -> Option<Batch>;
+        batches(filter: BatchFilter, slice: Slice) -> Listed<Batch>;
+        members(filter: MemberFilter, slice: Slice) -> Listed<Member>;
+        removals_dispatched(members: Vec<MemberId>, at: Timestamp) -> ();
+        keys_in_batches(runbook: String) -> Vec<(String, BatchId)>;
+        seen_keys(runbook: String, present: Vec<String>) -> Vec<String>;
+        note_keys(runbook: String, keys: Vec<String>) -> ();
+        batch_runs(batch: BatchId, role: Option<BatchRole>, member: Option<MemberId>) -> Vec<BatchRun>;
+        numbered_run(number: RunNumber) -> Option<BatchRun>;
+        batch_events(batch: Option<BatchId>, after: i64, limit: usize) -> Vec<BatchEvent>;
         create_token(token: TokenRecord) -> ();
         token(id: String) -> Option<TokenRecord>;
         tokens() -> Vec<TokenRecord>;

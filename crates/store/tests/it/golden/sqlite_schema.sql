@@ -71,7 +71,8 @@ SELECT known.number * 65536 + step.position                                 AS i
                     ELSE iif(step.detail ->> '$.poll.count' > 0, step.dispatched_at, NULL)
                 END / 1000.0, 'unixepoch')                                  AS last_polled_at,
        coalesce(step.detail ->> '$.poll.count', 0)                          AS poll_count,
-       spec.on_failure,
+       -- Without the version that tells the rollbacks of several versions apart.
+       rtrim(rtrim(spec.on_failure, '0123456789'), '@')                     AS on_failure,
        -- Counted when it is decided on, not when it begins.
        iif(step.status = 'retry_wait', step.tries, max(step.tries - 1, 0))  AS retry_count,
        spec.retries_max                                                     AS max_retries,
@@ -182,8 +183,8 @@ CREATE VIEW step_executions AS
 SELECT step.id,
        phase.id                                                             AS phase_execution_id,
        step.member                                                          AS batch_member_id,
-       CASE WHEN substr(step.step, 1, length(phase.name) + 1) = phase.name || '/'
-            THEN substr(step.step, length(phase.name) + 2)
+       CASE WHEN substr(step.step, 1, length(phase.gate) + 1) = phase.gate || '/'
+            THEN substr(step.step, length(phase.gate) + 2)
             ELSE step.step
        END                                                                  AS step_name,
        step.gate_position                                                   AS step_index,
