@@ -1,5 +1,6 @@
 //! Batches of members on a timeline, through the real engine.
 
+mod crashes;
 mod immediate;
 mod life;
 mod manual;
@@ -9,6 +10,8 @@ mod operations;
 mod orders;
 mod passes;
 pub(crate) mod quiet;
+mod races;
+mod sources;
 mod story;
 mod versions;
 pub(crate) mod world;
