@@ -13,8 +13,9 @@ use crate::id::StepIndex;
 use crate::step::Step;
 use crate::time::Timestamp;
 
-/// Steps of a chunk. Small enough to be copied without a thought, large enough to make chunks few.
-const CHUNK: usize = 32;
+/// Steps of a chunk. Every decision copies one, so it is small; a run of thousands of items still has
+/// few enough of them to walk over.
+const CHUNK: usize = 8;
 
 /// The steps of a run, in order.
 #[derive(Clone, Default)]
