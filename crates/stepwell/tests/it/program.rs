@@ -86,8 +86,18 @@ impl Server {
 
     /// The same, with more settings.
     pub(crate) fn start_with(home: TempDir, settings: &[&str]) -> Self {
+        Self::start_knowing(home, settings, &[])
+    }
+
+    /// The same, with variables of its environment too.
+    pub(crate) fn start_knowing(
+        home: TempDir,
+        settings: &[&str],
+        variables: &[(&str, &Path)],
+    ) -> Self {
         let data = home.path().join("data");
         let mut child = program(home.path())
+            .envs(variables.iter().copied())
             .args(["serve", "--output", "json", "--listen", "127.0.0.1:0", "--log-filter", "warn"])
             .arg("--data")
             .arg(&data)

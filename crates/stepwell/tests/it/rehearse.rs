@@ -36,11 +36,11 @@ fn a_week_is_rehearsed_in_seconds_and_told_as_a_timeline() {
         (init)    T-5d1h  2s                              1         0        0
         announce  T-5d    2m13s  4s         100   0       107       7        0
         prepare   T-4h    1m17s  10s        100   0       213       13       0
-        cutover   T-0     1h31m  45m12s     91    9       203       3        309
-        verify    T+1d    1m11s  5s         91    0       99        8        0
+        cutover   T-0     1h31m  45m13s     91    9       203       3        309
+        verify    T+1d    1m12s  5s         91    0       99        8        0
 
         POOL       JOBS  AT ONCE  IN BUSIEST MINUTE  WHICH IS  BUSY
-        worker-01  530   100      196                T-4h      43m1s
+        worker-01  530   100      196                T-4h      43m2s
         worker-02  421   100      109                T+45m     14m10s
 
         SLOWEST MEMBER  TOOK    LONGEST IN

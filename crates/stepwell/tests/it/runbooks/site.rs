@@ -42,7 +42,19 @@ pub(super) struct Site {
 
 impl Site {
     pub(super) fn new() -> Self {
-        let site = Self { server: Server::start() };
+        Self::publishing(Server::start())
+    }
+
+    /// A site whose runbook finds its members in a list.
+    pub(super) fn with_source(list: &str) -> Self {
+        let home = tempfile::tempdir().expect("there is room for a directory");
+        let source = home.path().join("source.csv");
+        std::fs::write(&source, list).expect("there is room for a file");
+        Self::publishing(Server::start_knowing(home, &[], &[("MEMBERS_CSV", &source)]))
+    }
+
+    fn publishing(server: Server) -> Self {
+        let site = Self { server };
         let path = site.file("hello.yaml", HELLO);
         site.run(&["runbook", "publish", &path]).with_code(0);
         site
