@@ -22,7 +22,7 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().map_or(otherwise, |given| given.parse().expect("a number"))
 }
 
-//
+//
 // every member that stays does each due
 // step once and never before its time, whoever joins late ends where the others do, a moved T-0 moves
 // what has not begun and nothing else, and every counter is what counting again would give.

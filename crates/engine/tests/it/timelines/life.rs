@@ -232,24 +232,21 @@ impl<'a> Life<'a> {
                 continue;
             }
             let (outcome, minutes) = self.draw_outcome(&taken, &job);
-            self.tell(&format!("{} takes {} ({minutes} min)", self.who(&taken), job.step));
+            self.tell(&format!("{} takes {} ({minutes} min)", self.who(&job), job.step));
             self.in_hand.push(InHand { until: self.minute + minutes, taken, job, outcome });
         }
         Ok(count)
     }
 
-    fn who(&self, taken: &Taken) -> String {
-        let key = taken.run.header.input.get("user").and_then(Value::as_str);
-        let job = Job::of(taken);
+    fn who(&self, job: &Job) -> String {
         let undoes = if job.undoes { " undoes" } else { "" };
-        format!("{} {}{undoes}", job.role.word(), key.unwrap_or_default())
+        format!("{} {}{undoes}", job.role.word(), job.user)
     }
 
     /// What comes of a job, and how long it takes; what undoes always works.
     fn draw_outcome(&self, taken: &Taken, job: &Job) -> (Outcome, u64) {
         let resumed = taken.run.header.resumes.is_some();
-        let name =
-            format!("{} {} {resumed} {} {}", self.who(taken), job.step, job.attempt, job.poll);
+        let name = format!("{} {} {resumed} {} {}", self.who(job), job.step, job.attempt, job.poll);
         let chance = &mut Chance::of(self.plan.seed, &name);
         let minutes = if chance.percent(60) { 0 } else { chance.between(1, 6) };
         let polls = taken.run.spec(taken.directive.step).poll.is_some();
@@ -259,7 +256,7 @@ impl<'a> Life<'a> {
             retry_after: None,
         };
         let outcome = if job.undoes || !job.is_way() && chance.percent(90) {
-            Outcome::Succeeded { result: Value::Null }
+            Outcome::Succeeded { result: json!({ "seen": job.result() }) }
         } else if polls && chance.percent(45) {
             Outcome::Incomplete
         } else if chance.percent(12) {
@@ -267,7 +264,7 @@ impl<'a> Life<'a> {
         } else if chance.percent(1) {
             failure(false)
         } else {
-            Outcome::Succeeded { result: Value::Null }
+            Outcome::Succeeded { result: json!({ "seen": job.result() }) }
         };
         (outcome, minutes)
     }
@@ -291,7 +288,7 @@ impl<'a> Life<'a> {
                 Err(error) => return Err(format!("a report was lost: {error}")),
             };
             let late = if counts { "" } else { ", too late" };
-            self.tell(&format!("{} {word} {}{late}", self.who(&taken), job.step));
+            self.tell(&format!("{} {word} {}{late}", self.who(&job), job.step));
             if counts && is_success {
                 self.log.succeed(self.now_ms(), job);
             }
@@ -319,22 +316,15 @@ async fn act(
     event: Event,
 ) -> Result<Acted, BatchError> {
     let by = Act::new("lead", "as planned");
-    let rows = |change: &dyn Fn(&mut Vec<Map<String, Value>>)| {
-        if let Ok(rows) = &mut *shelf.lock().expect("no panic") {
-            change(rows);
-        }
-        engine.ask_sources();
-    };
     let command = match event {
         Event::Join(key) => {
-            rows(&|rows| {
-                rows.retain(|row| row["user"] != key.as_str());
-                rows.push(row(&key, slot_ms));
-            });
+            replace_row(&shelf, &key, Some(row(&key, slot_ms)));
+            engine.ask_sources();
             return Ok(Acted::Otherwise);
         }
         Event::Leave(key) => {
-            rows(&|rows| rows.retain(|row| row["user"] != key.as_str()));
+            replace_row(&shelf, &key, None);
+            engine.ask_sources();
             return Ok(Acted::Otherwise);
         }
         Event::Publish(document) => {
@@ -360,4 +350,12 @@ async fn act(
         Event::Crash { .. } => return Ok(Acted::Otherwise),
     };
     engine.command_batch(batch, command).await.map(|_| Acted::Otherwise)
+}
+
+/// The source has this row for the key from now on, or none.
+fn replace_row(shelf: &Shelf, key: &str, row: Option<Map<String, Value>>) {
+    if let Ok(rows) = &mut *shelf.lock().expect("no panic") {
+        rows.retain(|row| row["user"] != key);
+        rows.extend(row);
+    }
 }

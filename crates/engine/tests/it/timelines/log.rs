@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
 use stepwell_core::definition::Part;
 use stepwell_core::id::{LeaseId, MemberId, RunId};
 use stepwell_core::run::BatchRole;
@@ -19,6 +20,9 @@ pub(crate) struct Job {
     pub(crate) lease: LeaseId,
     pub(crate) attempt: u32,
     pub(crate) poll: u32,
+    /// whom it is for, and what it was given of the results before it
+    pub(crate) user: String,
+    pub(crate) seen: Option<String>,
 }
 
 impl Job {
@@ -37,13 +41,24 @@ impl Job {
             lease: taken.directive.lease,
             attempt: taken.directive.attempt,
             poll: state.poll.map_or(0, |poll| poll.count),
+            user: text(header.input.get("user")).unwrap_or_default(),
+            seen: text(state.params.as_deref().and_then(|params| params.get("seen"))),
         }
+    }
+
+    /// What the step returns, for those that follow it.
+    pub(crate) fn result(&self) -> String {
+        format!("{} did {}", self.user, self.step)
     }
 
     /// A member's way through its phases.
     pub(crate) fn is_way(&self) -> bool {
         self.role == BatchRole::Member && !self.undoes
     }
+}
+
+fn text(value: Option<&Value>) -> Option<String> {
+    value.and_then(Value::as_str).map(str::to_owned)
 }
 
 /// A moment in which something happened to a job.

@@ -100,7 +100,13 @@ impl Watch {
         check(self.pauses < 2, || format!("dispatched in a paused batch: {job:?}"))?;
         let phase = batch.phases.iter().find(|phase| job.gate.as_ref() == Some(&phase.gate));
         let phase = phase.ok_or_else(|| format!("of no phase: {job:?}"))?;
-        check(phase.dispatched_at.is_some(), || format!("before its time: {job:?}, {phase:?}"))
+        check(phase.dispatched_at.is_some(), || format!("before its time: {job:?}, {phase:?}"))?;
+        // Every step but the first of a phase is given what that one has set.
+        let document = self.document(phase).ok_or("nobody wrote it")?;
+        let first = format!("{}/{}", phase.gate, document.steps[0].name);
+        let expected =
+            if job.step == first { "first".into() } else { format!("{} did {first}", job.user) };
+        check(job.seen.as_ref() == Some(&expected), || format!("not given {expected:?}: {job:?}"))
     }
 }
 
@@ -281,14 +287,12 @@ fn judge_phases(batch: &Batch, watch: &Watch, everybody: &[Known<'_>]) -> Verdic
 /// How the batch ended follows from its phases, unless somebody stopped it.
 fn judge_batch(batch: &Batch, watch: &Watch) -> Verdict {
     let any = |status| batch.phases.iter().any(|phase| phase.status == status);
-    let expected = if watch.is_cancelled {
-        BatchStatus::Cancelled
-    } else if matches!(batch.init, Init::Failed(_)) {
-        BatchStatus::Failed
-    } else if any(PhaseStatus::Failed) && !any(PhaseStatus::Completed) {
-        BatchStatus::Failed
-    } else {
-        BatchStatus::Completed
+    let is_prepared = !matches!(batch.init, Init::Failed(_));
+    let has_failed = any(PhaseStatus::Failed) && !any(PhaseStatus::Completed);
+    let expected = match (watch.is_cancelled, is_prepared && !has_failed) {
+        (true, _) => BatchStatus::Cancelled,
+        (false, true) => BatchStatus::Completed,
+        (false, false) => BatchStatus::Failed,
     };
     check(batch.status == expected, || format!("it should have ended as {expected:?}: {batch:#?}"))
 }

@@ -194,8 +194,9 @@ impl Document {
             let offset = if phase.offset == 0 { "0".into() } else { format!("{}m", phase.offset) };
             writeln!(yaml, "  - name: {}\n    offset: T-{offset}\n    steps:", phase.name)
                 .expect("a text grows");
-            for step in &phase.steps {
-                writeln!(yaml, "      - {}", step.yaml()).expect("a text grows");
+            for (position, step) in phase.steps.iter().enumerate() {
+                let step = step.yaml(&phase.name, position == 0);
+                writeln!(yaml, "      - {step}").expect("a text grows");
             }
         }
         yaml += "on_member_removed:\n  - {name: forget, worker_id: workers, function: Forget, params: {}}\n\
@@ -215,12 +216,17 @@ impl StepDocument {
         }
     }
 
-    fn yaml(&self) -> String {
+    /// The first step of a phase sets what the others of that phase are given.
+    fn yaml(&self, phase: &str, is_first: bool) -> String {
+        let (seen, set) = match is_first {
+            true => ("first".to_owned(), format!(", output_params: {{Seen_{phase}: seen}}")),
+            false => (format!("{{{{Seen_{phase}}}}}"), String::new()),
+        };
         let poll = if self.polls { ", poll: {interval: 2m, timeout: 20m}" } else { "" };
         let undo = if self.is_undone { ", on_failure: undo" } else { "" };
         format!(
-            "{{name: {}, worker_id: workers, function: Do, params: {{user: \"{{{{user}}}}\"}}, \
-             retry: {{max_retries: {}, interval: 3m}}{poll}{undo}}}",
+            "{{name: {}, worker_id: workers, function: Do, params: {{user: \"{{{{user}}}}\", \
+             seen: \"{seen}\"}}, retry: {{max_retries: {}, interval: 3m}}{poll}{undo}{set}}}",
             self.name, self.retries
         )
     }
