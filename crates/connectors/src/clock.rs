@@ -7,6 +7,12 @@ use tokio::sync::watch;
 
 use crate::bus::Answer;
 
+/// Bounds one sleep, so that a wall clock that jumps forward is noticed.
+const NAP_MAX_MS: i64 = 60_000;
+
+/// The runtime sleeps no shorter than this.
+const NAP_MIN: Duration = Duration::from_millis(1);
+
 /// A source of time that never goes back.
 pub trait Clock: Send + Sync {
     /// Milliseconds since 1970 UTC.
@@ -63,8 +69,6 @@ impl Clock for SystemClock {
     }
 
     fn sleep_until_ms(&self, at_ms: i64) -> Answer<'_, ()> {
-        /// Bounds one sleep, so that a wall clock that jumps forward is noticed.
-        const NAP_MAX_MS: i64 = 60_000;
         Box::pin(async move {
             loop {
                 let left_ms = at_ms - self.now_ms();
@@ -87,6 +91,63 @@ fn advance(last_ms: i64, elapsed: Duration, wall_ms: i64) -> (i64, Duration) {
 fn wall_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A clock that begins in the past and runs many times as fast as the machine's, until it has caught
+/// up with it. From then on it is the machine's.
+///
+/// For demonstrations: what takes hours is seen in seconds, and whoever looks at it afterwards finds
+/// it as long ago as it says.
+#[derive(Debug)]
+pub struct FastClock {
+    machine: SystemClock,
+    begun: Instant,
+    start_ms: i64,
+    factor: u32,
+}
+
+impl FastClock {
+    /// A clock that stands at `start_ms` and runs `factor` times as fast as the machine's.
+    ///
+    /// # Panics
+    /// A factor of 0 would be a clock that stands.
+    pub fn new(start_ms: i64, factor: u32) -> Self {
+        assert!(factor > 0, "a clock must move");
+        Self { machine: SystemClock::new(), begun: Instant::now(), start_ms, factor }
+    }
+
+    /// The reading, and how many times as fast as the machine's clock it goes on.
+    fn read(&self) -> (i64, u32) {
+        let fast_ms = hastened(self.start_ms, self.begun.elapsed(), self.factor);
+        let machine_ms = self.machine.now_ms();
+        if fast_ms < machine_ms { (fast_ms, self.factor) } else { (machine_ms, 1) }
+    }
+}
+
+impl Clock for FastClock {
+    fn now_ms(&self) -> i64 {
+        self.read().0
+    }
+
+    fn sleep_until_ms(&self, at_ms: i64) -> Answer<'_, ()> {
+        Box::pin(async move {
+            loop {
+                let (now_ms, factor) = self.read();
+                if now_ms >= at_ms {
+                    return;
+                }
+                let left_ms = at_ms.saturating_sub(now_ms).min(NAP_MAX_MS * i64::from(factor));
+                let left = Duration::from_millis(left_ms.unsigned_abs());
+                tokio::time::sleep((left / factor).max(NAP_MIN)).await;
+            }
+        })
+    }
+}
+
+/// What a clock shows that began at `start_ms` and runs so many times as fast as time passes.
+fn hastened(start_ms: i64, elapsed: Duration, factor: u32) -> i64 {
+    let passed_ms = elapsed.as_micros().saturating_mul(factor.into()) / 1_000;
+    start_ms.saturating_add(i64::try_from(passed_ms).unwrap_or(i64::MAX))
 }
 
 /// A clock that moves only when told to: for tests and the simulator.
@@ -143,6 +204,30 @@ mod tests {
         let now_ms = SystemClock::no_earlier_than(ahead_ms).now_ms();
         assert!((ahead_ms..ahead_ms + 60_000).contains(&now_ms), "{now_ms}");
         assert!(SystemClock::no_earlier_than(0).now_ms() > 0);
+    }
+
+    #[test]
+    fn a_fast_clock_multiplies_what_has_passed() {
+        assert_eq!(hastened(5_000, Duration::from_micros(2_500), 300), 5_750);
+        assert_eq!(hastened(5_000, Duration::MAX, u32::MAX), i64::MAX);
+    }
+
+    #[tokio::test]
+    async fn whoever_sleeps_by_a_fast_clock_wakes_in_time_by_that_clock() {
+        let start_ms = wall_ms() - 3_600_000;
+        let clock = FastClock::new(start_ms, 1_000);
+        let began = Instant::now();
+        clock.sleep_until_ms(start_ms + 60_000).await;
+        assert!(clock.now_ms() >= start_ms + 60_000);
+        assert!(began.elapsed() < Duration::from_secs(30), "a minute takes 60 ms");
+    }
+
+    #[test]
+    fn a_fast_clock_that_has_caught_up_goes_at_the_pace_of_the_machine() {
+        let clock = FastClock::new(wall_ms() + 3_600_000, 1_000);
+        let (now_ms, factor) = clock.read();
+        assert!((now_ms - wall_ms()).abs() < 60_000, "{now_ms}");
+        assert_eq!(factor, 1);
     }
 
     #[test]
