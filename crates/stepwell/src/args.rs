@@ -19,7 +19,7 @@ use crate::rehearse::RehearseArguments;
 /// Carries long-running, multi-step work through to its end.
 ///
 /// One program is server, client and worker. Start with `stepwell demo`: it needs nothing and shows
-/// everything in twenty seconds. Then run `stepwell serve` and talk to it with the other commands.
+/// a batch in half a minute. Then run `stepwell serve` and talk to it with the other commands.
 #[derive(Debug, Parser)]
 #[command(name = "stepwell", version, max_term_width = 100, after_help = exit_codes())]
 #[command(
@@ -96,7 +96,10 @@ pub(crate) enum Subcommands {
     #[cfg(feature = "postgres")]
     #[command(subcommand)]
     Store(store::StoreCommand),
-    /// See it work: a server, made-up workers and 300 jobs in one process, for twenty seconds
+    /// See it work: a batch of 50 members on a fast clock, from T-90m to its end in half a minute
+    ///
+    /// A server and made-up workers in one process, over HTTP as between machines: three phases,
+    /// retries, polling, a member that fails and is rolled back, one that joins late, one that leaves.
     Demo(DemoArguments),
     /// Measure how fast this machine is
     Bench(BenchArguments),
