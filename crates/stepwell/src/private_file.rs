@@ -9,6 +9,8 @@ use crate::failure::Failure;
 
 /// Writes a file whole or not at all, with its folder; nobody but the owner may read it.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    // Where a link leads is where people keep the file.
+    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|cause| Failure::file(folder, "made", &cause))?;
     }

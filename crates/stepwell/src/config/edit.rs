@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use super::file::File;
-use super::table::Setting;
+use super::table::{Kind, Setting};
 use crate::failure::Failure;
 use crate::private_file;
 
@@ -24,7 +24,14 @@ pub(crate) fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Fai
         Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(cause) => return Err(Failure::file(path, "read", &cause)),
     };
-    private_file::write(path, &with(&text, setting.key, value))
+    // Whoever may read the file now shall go on to, unless it is to hold a secret.
+    let kept = std::fs::metadata(path).ok().filter(|_| setting.kind != Kind::Secret);
+    private_file::write(path, &with(&text, setting.key, value))?;
+    match kept {
+        Some(kept) => std::fs::set_permissions(path, kept.permissions())
+            .map_err(|cause| Failure::file(path, "written", &cause)),
+        None => Ok(()),
+    }
 }
 
 /// The text with a value in place of the one that was there, or at the end.

@@ -203,7 +203,8 @@ impl Chart<'_> {
         let members = &phase.members;
         let told = format!("{} done, {} failed", members.succeeded, members.failed);
         text(svg, "faint", (MARGIN, self.top + 49.0), &told);
-        let told = format!("{} retries, {} polls", phase.effort.retries, phase.effort.polls);
+        let retries = if phase.effort.retries == 1 { "retry" } else { "retries" };
+        let told = format!("{} {retries}, {} polls", phase.effort.retries, phase.effort.polls);
         text(svg, "faint", (MARGIN, self.top + 66.0), &told);
         line(svg, "rule", (LEFT, floor), (RIGHT, floor));
         let (Some(began_s), Some(ended_s)) = (phase.began_s, phase.ended_s) else {

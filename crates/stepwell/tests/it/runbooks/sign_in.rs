@@ -114,6 +114,13 @@ fn a_setting_is_written_and_the_rest_of_the_file_stays() {
         "server = \"http://two\"\ntenant_id = \"t\"\nclient_id = \"c\"\napi_scope = \"s\"\n"
     );
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let is_open = |path: &str| std::fs::metadata(path).unwrap().permissions().mode() & 0o044 != 0;
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).unwrap();
+    config(&["set", "server", "http://two"]).with_code(0);
+    assert!(is_open(&path), "others could read it before");
+    config(&["set", "token", "swl_secret"]).with_code(0);
+    assert!(!is_open(&path), "it holds a secret now");
+    std::fs::write(&path, &written).unwrap();
     let unknown = config(&["set", "api-ulr", "http://three"]).with_code(2);
     assert!(unknown.stderr.contains("there is no setting \"api-ulr\""), "{}", unknown.stderr);
     let wrong = config(&["set", "server", "three"]).with_code(2);
