@@ -8,7 +8,7 @@ use stepwell_engine::Sources;
 
 use crate::failure::Failure;
 
-const BRANCHES: &str = include_str!("../../../../../examples/members/branch-cutover.csv");
+const BRANCHES: &str = include_str!("../branch-cutover.csv");
 /// The variable that the runbook names.
 const VARIABLE: &str = "BRANCH_LIST";
 
@@ -33,7 +33,7 @@ impl BranchList {
         let mut lines = BRANCHES.lines();
         let mut text = format!("{}\n", lines.next().unwrap_or_default());
         for line in lines {
-            // The example has a date for people; the demo has its own.
+            // The file has a date for whoever copies it; the demo has its own.
             let Some((branch, _)) = line.rsplit_once(',') else { continue };
             if takes_part(branch.split(',').next().unwrap_or_default()) {
                 text.push_str(&format!("{branch},{start}\n"));
