@@ -146,6 +146,8 @@ impl Source {
             match watched.events().await {
                 Ok(opened) => *events = Some(Box::new(opened)),
                 Err(failure) if failure.exit == Exit::Denied => return Err(failure),
+                // A server or a proxy that knows no such stream will not learn it.
+                Err(failure) if failure.exit == Exit::NotFound => *self = Self::Polling,
                 Err(_) => {}
             }
         }
