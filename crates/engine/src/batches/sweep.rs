@@ -171,8 +171,8 @@ async fn adopt(
     let runs = shared.runs(members.iter().map(|member| member.run).collect()).await?;
     let mut chains = BTreeMap::new();
     let mut asks = Vec::new();
-    for run in runs.values().filter(|run| run.header.workflow.version < adoption.version) {
-        if run.status.is_terminal() {
+    for run in members.iter().filter_map(|member| runs.get(&member.run)) {
+        if run.status.is_terminal() || run.header.workflow.version >= adoption.version {
             continue;
         }
         let old = &run.header.workflow;

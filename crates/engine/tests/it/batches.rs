@@ -2,6 +2,7 @@
 
 mod crashes;
 mod immediate;
+mod instances;
 mod life;
 mod manual;
 mod members;
@@ -14,4 +15,5 @@ mod races;
 mod sources;
 mod story;
 mod versions;
+mod waits;
 pub(crate) mod world;

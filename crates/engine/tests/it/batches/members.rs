@@ -42,7 +42,7 @@ fn every_member_goes_at_its_own_pace() {
 
 #[test]
 fn a_member_that_fails_does_nothing_more_and_harms_nobody() {
-    // succeeded, failed and cancelled are counted apart.
+    // succeeded, failed and cancelled are counted apart.
     story(async |told: Story| {
         let id = begun(&told, &["ada", "bob"]).await;
         let worked = told.fail("ada").await;
@@ -84,7 +84,7 @@ fn a_batch_in_which_everybody_fails_has_failed() {
 
 #[test]
 fn what_fails_is_tried_again_and_then_undone() {
-    // the failure does not wait for the undoing.
+    // the failure does not wait for the undoing.
     story(async |told: Story| {
         let id = begun(&told, &["ada"]).await;
         told.succeed().await;

@@ -1,32 +1,30 @@
-//! Sources that hang or fail, and several instances that ask.
+//! Sources that hang or fail.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use stepwell_connectors::clock::{Clock, ManualClock};
 use stepwell_connectors::egress::Policy;
 use stepwell_connectors::source::{Rows, Source, SourceError};
-use stepwell_core::time::Timestamp;
 use stepwell_engine::{Settings, Sources};
 use stepwell_store::memory::MemoryStore;
-use stepwell_store::{BatchFilter, Slice, Store};
+use stepwell_store::{BatchFilter, Slice};
 use tokio::sync::Notify;
 
 use super::quiet::Quiet;
 use super::story::{PLAIN, row};
 use super::world::{START_MS, publish};
-use crate::world::{NOON_MS, World, start};
+use crate::world::World;
 
 /// A source that answers when it is told to, and counts who asks.
 #[derive(Clone, Default)]
-struct Slow {
-    asked: Arc<AtomicUsize>,
+pub(crate) struct Slow {
+    pub(crate) asked: Arc<AtomicUsize>,
     at_once: Arc<AtomicUsize>,
-    at_once_max: Arc<AtomicUsize>,
-    answers: Arc<Notify>,
+    pub(crate) at_once_max: Arc<AtomicUsize>,
+    pub(crate) answers: Arc<Notify>,
 }
 
 impl Source for Slow {
@@ -59,7 +57,7 @@ fn named(name: &str, connection: &str) -> String {
     PLAIN.replace("name: move", &format!("name: {name}")).replace("MOVE_CSV", connection)
 }
 
-async fn automated(world: &World, yaml: &str, name: &str) {
+pub(crate) async fn automated(world: &World, yaml: &str, name: &str) {
     publish(&world.engine, yaml, &serde_json::json!({})).await.expect("it is published");
     world.engine.set_automation(name, true, "lead").await.expect("it is there");
 }
@@ -103,42 +101,5 @@ fn a_source_that_hangs_or_fails_delays_no_other_and_never_runs_twice() {
         let gone = world.store.runbook("bbb-gone".to_owned(), None).await.expect("reads");
         let error = gone.expect("there").last_error.expect("noted");
         assert!(error.contains("GONE is not set"), "{error}");
-    });
-}
-
-#[test]
-fn two_instances_never_pass_over_one_runbook_at_once() {
-    //
-    let quiet = Quiet::default();
-    quiet.runtime().block_on(async {
-        let clock = Arc::new(ManualClock::new(NOON_MS));
-        let hands = Arc::clone(&clock);
-        let store = MemoryStore::shared(move || Timestamp::from_millis(hands.now_ms()));
-        let slow = Slow::default();
-        let mut settings = Settings::default();
-        let hanging = slow.clone();
-        settings.scheduler.sources = Sources::new(move |_| Ok(Box::new(hanging.clone())));
-        let mut worlds = Vec::new();
-        for _ in 0..2 {
-            let (store, settings) = (Arc::new(store.another()) as Arc<dyn Store>, settings.clone());
-            let clock = Arc::clone(&clock);
-            let engine = start(&store, &clock, &settings, Policy::default()).await;
-            worlds.push(World { engine, store, clock, settings });
-        }
-        automated(&worlds[0], PLAIN, "move").await;
-        let seen = Mutex::new(Vec::new());
-        for _ in 0..6 {
-            // Signs of life are given on the way, or nobody would be allowed to decide.
-            for _ in 0..20 {
-                clock.advance(Duration::from_secs(15));
-                quiet.comes().await;
-            }
-            slow.answers.notify_waiters();
-            quiet.comes().await;
-            seen.lock().expect("no panic").push(slow.asked.load(Ordering::SeqCst));
-        }
-        assert_eq!(slow.at_once_max.load(Ordering::SeqCst), 1, "{seen:?}");
-        assert!(slow.asked.load(Ordering::SeqCst) >= 3, "{seen:?}");
-        assert_eq!(batches(&worlds[1]).await, ["move"], "made once");
     });
 }
