@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use stepwell_core::command::{Command, Fence, StepRef};
-use stepwell_core::id::{RunId, StepIndex};
-use stepwell_core::run::{BatchRole, Run};
+use stepwell_core::id::{LeaseId, RunId, StepIndex};
+use stepwell_core::run::{BatchRole, Parent, Run};
 use stepwell_dialects::runbooks::job_id::{Job, JobId, fence_of};
 use stepwell_dialects::runbooks::message::StepExecutionId;
 use stepwell_dialects::runbooks::outcome::WorkerResult;
+
+use uuid::Uuid;
 
 use super::error::BatchError;
 use crate::error::EngineError;
@@ -46,11 +48,8 @@ pub(super) async fn report(
     let Some(state) = state else { return Ok(NumberedReport::Unknown) };
     let asked = state.poll.map_or(0, |poll| poll.count);
     let lease = state.lease.filter(|lease| lease.attempt == attempt && asked == poll);
-    let Some(lease) = lease else {
-        let status = state.status.word();
-        return Ok(NumberedReport::Ignored(format!("the job is not under way: it is {status}")));
-    };
-    let fence = Fence { attempt, lease: lease.id };
+    // Without a lease it is asked all the same: the run says no, and the report is kept for audit.
+    let fence = Fence { attempt, lease: lease.map_or(LeaseId(Uuid::nil()), |lease| lease.id) };
     let outcome = result.outcome.clone();
     let command = Command::Report { step: StepRef::Index(step), fence, outcome };
     let mut answers = intake.ask(vec![Ask::command(run.id(), command)]).await?;
@@ -83,10 +82,13 @@ async fn find(
             let (run, failed) = step.parts();
             let Some(found) = shared.store.numbered_run(run).await? else { return Ok(None) };
             let Some(named_run) = named(shared, found.run, failed).await? else { return Ok(None) };
-            let undoing = named_run.run.steps.get(failed.position());
-            let Some(undoing) = undoing.and_then(|step| step.compensation) else {
-                return Ok(None);
+            let state = named_run.run.steps.get(failed.position());
+            let undoing = match state.and_then(|step| step.compensation) {
+                Some(undoing) => Some(undoing),
+                // A person may have begun it.
+                None => ordered_rollback(shared, named_run.run.id(), failed).await?,
             };
+            let Some(undoing) = undoing else { return Ok(None) };
             listed(shared, undoing, number).await
         }
         Job::Removal { member, .. } => {
@@ -101,6 +103,18 @@ async fn find(
             }
         }
     }
+}
+
+/// The rollback of a step that a person has begun.
+async fn ordered_rollback(
+    shared: &Shared,
+    run: RunId,
+    step: StepIndex,
+) -> Result<Option<RunId>, BatchError> {
+    let undoing = shared.store.compensations(run).await?;
+    let of_step = |parent: &Parent| parent.step == step;
+    let mut found = undoing.iter().filter(|it| it.parent.as_ref().is_some_and(of_step));
+    Ok(found.next_back().map(|run| run.id))
 }
 
 /// The step at a place of a list, counted from 1.

@@ -8,7 +8,7 @@ use stepwell_engine::Sources;
 
 use crate::failure::Failure;
 
-const BRANCHES: &str = include_str!("../branch-cutover.csv");
+const BRANCHES: &str = include_str!("../../../../../examples/runbooks/branch-cutover.csv");
 /// The variable that the runbook names.
 const VARIABLE: &str = "BRANCH_LIST";
 

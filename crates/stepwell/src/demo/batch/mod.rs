@@ -31,7 +31,7 @@ use story::Story;
 use tally::Tally;
 use workers::Workers;
 
-const RUNBOOK: &str = include_str!("../branch-cutover.yaml");
+const RUNBOOK: &str = include_str!("../../../../../examples/runbooks/branch-cutover.yaml");
 const NAME: &str = "branch-cutover";
 
 /// Five minutes in a second.
