@@ -9,7 +9,7 @@
 //! - `members`: who joins, who leaves, and the runs that follow;
 //! - `publish`: versions of runbooks, and batches under way that follow a newer one;
 //! - `scheduler` and `pass`: ask the sources, and make batches of their rows;
-//! - `order`: what a person does to many members at once;
+//! - `order` and `retake`: what a person does to many members at once, and to those who failed;
 //! - `numbers`: results that come by number.
 
 mod api;
@@ -21,6 +21,7 @@ mod order;
 mod pass;
 mod preview;
 mod publish;
+mod retake;
 mod scheduler;
 mod sources;
 mod sweep;

@@ -1,34 +1,28 @@
 //! What a person does to many members of a batch at once, with an answer for each.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use stepwell_core::batch::{Batch, BatchCommand, BatchRefusal, Phase};
+use stepwell_core::batch::Batch;
 use stepwell_core::command::{Act, Carried, Command, Operation, StepRef};
 use stepwell_core::definition::Part;
-use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, StepIndex};
-use stepwell_core::run::{Header, Membership, Parent, Run, RunStatus};
+use stepwell_core::id::{BatchId, MemberId, RunId, StepIndex};
+use stepwell_core::run::{Header, Parent, Run, RunStatus};
 use stepwell_core::step::{Step, StepStatus};
-use stepwell_dialects::resume;
 use stepwell_dialects::runbooks::status;
-use stepwell_store::{Key, Member, MemberFilter, MemberStatus, Numbered, Slice};
+use stepwell_store::{Key, Member, MemberFilter, MemberStatus, Slice};
 
 use super::error::BatchError;
-use super::members::{self, begin, standing};
-use super::sweep::chained;
-use super::write::{self, Along};
+use super::members;
+use super::retake::{hindrance, retake};
+use super::write;
 use crate::error::EngineError;
-use crate::group::Write;
-use crate::intake::{Ask, Intake, Reply, Start};
+use crate::intake::{Answered, Ask, Intake, Reply, Start};
 use crate::shared::Shared;
 
 /// Members looked at together.
 const PAGE: usize = 512;
-
-/// How often members are taken up again because the batch had changed in between.
-const TRIES_MAX: u32 = 20;
 
 /// What a person wants done to many members.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,15 +109,15 @@ pub enum OrderOutcome {
 }
 
 impl OrderOutcome {
-    fn refused(code: &str, message: impl Into<String>) -> Self {
+    pub(super) fn refused(code: &str, message: impl Into<String>) -> Self {
         Self::Refused { code: code.to_owned(), message: message.into() }
     }
 }
 
 /// An item on its way.
-struct Matched {
-    member: Member,
-    run: Arc<Run>,
+pub(super) struct Matched {
+    pub(super) member: Member,
+    pub(super) run: Arc<Run>,
     step: Option<StepIndex>,
 }
 
@@ -257,17 +251,7 @@ async fn carry_out(
         }
     }
     for (place, answer) in asked.into_iter().zip(intake.ask_patiently(asks).await?) {
-        outcomes[place] = Some(match answer {
-            Ok(Reply::Repeated(_)) => OrderOutcome::refused(
-                "rollback_begun",
-                "the rollback of this step was begun before",
-            ),
-            Ok(Reply::Started(_) | Reply::Applied(_) | Reply::Stored(_)) => OrderOutcome::Done,
-            Err(EngineError::Refused(refusal)) => {
-                OrderOutcome::refused(refusal.code(), refusal.to_string())
-            }
-            Err(error) => return Err(error.into()),
-        });
+        outcomes[place] = Some(outcome_of(answer)?);
     }
     for (place, outcome) in retake(shared, intake, id, order, &matched, retaken).await? {
         outcomes[place] = Some(outcome);
@@ -282,6 +266,21 @@ async fn carry_out(
         }),
     });
     Ok(results.collect())
+}
+
+/// What the run, or the engine, has answered.
+fn outcome_of(answer: Answered) -> Result<OrderOutcome, BatchError> {
+    match answer {
+        Ok(Reply::Repeated(_)) => {
+            let message = "the rollback of this step was begun before";
+            Ok(OrderOutcome::refused("rollback_begun", message))
+        }
+        Ok(Reply::Started(_) | Reply::Applied(_) | Reply::Stored(_)) => Ok(OrderOutcome::Done),
+        Err(EngineError::Refused(refusal)) => {
+            Ok(OrderOutcome::refused(refusal.code(), refusal.to_string()))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// How an item is done.
@@ -412,113 +411,4 @@ async fn rollback(
     let key = Some(Key { hash, request_hash: hash });
     let (carried, tenant_cap) = (Vec::new(), None);
     Ok(Ask::Start(Box::new(Start { header: Arc::new(header), carried, key, tenant_cap })))
-}
-
-/// Takes members up again whose runs failed: what was done stays done, the rest is done now.
-async fn retake(
-    shared: &Shared,
-    intake: &Intake,
-    id: BatchId,
-    order: &BatchOrder,
-    matched: &[Matched],
-    retaken: Vec<(usize, Vec<Carried>)>,
-) -> Result<Vec<(usize, OrderOutcome)>, BatchError> {
-    if retaken.is_empty() {
-        return Ok(Vec::new());
-    }
-    for _ in 0..TRIES_MAX {
-        let batch = write::load(shared, id).await?;
-        let newest = newest_runs(shared, id, matched, &retaken).await?;
-        let (mut writes, mut outcomes) = (Vec::new(), Vec::new());
-        for (place, carried) in &retaken {
-            let run = &matched[*place].run;
-            let hindrance = hindrance(&batch).or_else(|| {
-                // The same order twice at once: one of them was first.
-                let is_newest = newest.contains(&run.id());
-                (!is_newest).then(|| OrderOutcome::refused("taken_up", "it was taken up already"))
-            });
-            if hindrance.is_none() {
-                writes.push(taken_up(shared, &batch, run, carried, &order.by).await?);
-            }
-            outcomes.push((*place, hindrance.unwrap_or(OrderOutcome::Done)));
-        }
-        if writes.is_empty() {
-            return Ok(outcomes);
-        }
-        let along = Along { retaken: writes, ..Along::default() };
-        // Nothing is decided for the batch here: what its counters mean is judged with these runs in them.
-        let nothing = BatchCommand::Detect;
-        if write::commit(shared, intake, &batch, &nothing, along).await?.is_some() {
-            return Ok(outcomes);
-        }
-    }
-    Ok(Vec::new())
-}
-
-/// Why nobody is taken up again in this batch, if so.
-fn hindrance(batch: &Batch) -> Option<OrderOutcome> {
-    if batch.status.is_terminal() {
-        let message = format!("the batch has ended as {}", batch.status.word());
-        return Some(OrderOutcome::refused("batch_ended", message));
-    }
-    if batch.paused {
-        // A new run would begin at once with what has begun for the others.
-        let refusal = BatchRefusal::Paused;
-        return Some(OrderOutcome::refused(refusal.code(), refusal.to_string()));
-    }
-    None
-}
-
-/// The newest runs of the members meant, as they are by now.
-async fn newest_runs(
-    shared: &Shared,
-    id: BatchId,
-    matched: &[Matched],
-    retaken: &[(usize, Vec<Carried>)],
-) -> Result<BTreeSet<RunId>, BatchError> {
-    let ids = retaken.iter().map(|(place, _)| matched[*place].member.id).collect();
-    let filter = MemberFilter { ids, ..MemberFilter::of(id) };
-    let page = Slice { offset: 0, limit: usize::MAX };
-    let members = shared.store.members(filter, page).await?.items;
-    let staying = members.into_iter().filter(|member| member.removed_at.is_none());
-    Ok(staying.map(|member| member.run).collect())
-}
-
-/// A run that goes on where another one failed, on the way that the batch follows now.
-async fn taken_up(
-    shared: &Shared,
-    batch: &Batch,
-    run: &Arc<Run>,
-    settled: &[Carried],
-    by: &Act,
-) -> Result<Write, BatchError> {
-    let now = shared.now();
-    let number = RunNumber(shared.store.reserve(Numbered::Run, 1).await?);
-    let (mut header, mut carried) =
-        resume::resume(run, RunId(shared.settings.ids.id(now)), by.actor.clone(), now);
-    header.special = members::special(batch);
-    header.context.insert("reason".to_owned(), by.reason.clone().into());
-    header.membership = header.membership.map(|it| Membership { number, ..it });
-    let newer = versions_since(batch, header.workflow.version);
-    if !newer.is_empty() {
-        let chained = chained(shared, run, &newer).await?;
-        header.workflow = chained.definition.unwrap_or(header.workflow);
-    }
-    carried.extend_from_slice(settled);
-    carried.extend(standing(batch, &header.workflow));
-    begin(shared, Arc::new(header), carried, Some(Arc::clone(run)), now)
-}
-
-/// The versions that the others have followed meanwhile, oldest first: those that began a phase, and
-/// the newest.
-fn versions_since(batch: &Batch, version: u32) -> Vec<u32> {
-    let has_begun = |phase: &&Phase| phase.dispatched_at.is_some();
-    let is_newest = |phase: &&Phase| phase.version == batch.runbook_version;
-    let newer = batch.phases.iter().filter(|phase| phase.version > version);
-    let mut versions: Vec<u32> = newer
-        .filter(|phase| has_begun(phase) || is_newest(phase))
-        .map(|phase| phase.version)
-        .collect();
-    versions.dedup();
-    versions
 }
