@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use life::live;
 
 /// What a test run can afford.
-const COUNT: u64 = 150;
+const COUNT: u64 = 250;
 
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().map_or(otherwise, |given| given.parse().expect("a number"))

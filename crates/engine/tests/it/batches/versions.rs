@@ -4,9 +4,10 @@ use serde_json::json;
 use stepwell_core::batch::{Batch, BatchStatus, PhaseStatus};
 use stepwell_core::id::BatchId;
 use stepwell_core::run::RunStatus;
+use stepwell_engine::BatchOperation;
 
-use super::story::{PLAIN, PREPARE_MS, Story, broken, names, row, story, well};
-use super::world::{DAY_MS, RUNBOOK, START_MS};
+use super::story::{PLAIN, PREPARE_MS, Story, broken, code, keyed, names, row, story, well};
+use super::world::{DAY_MS, RUNBOOK, START_MS, params};
 
 /// The phases of a batch as `name@version status`.
 fn phases(batch: &Batch) -> Vec<String> {
@@ -121,6 +122,34 @@ fn a_member_that_had_done_everything_goes_on_with_what_is_new() {
 }
 
 #[test]
+fn what_steps_have_set_is_there_for_the_phases_of_a_newer_version() {
+    // for a member that had come to the end of the older one, too.
+    story(async |told: Story| {
+        let first = PLAIN
+            .replace("function: Create,", "function: Create, output_params: {Target: target},");
+        told.place.publish(&first).await;
+        told.rows(vec![row("ada", 1, START_MS), row("bob", 1, START_MS)]);
+        told.automate(true).await;
+        told.to(START_MS).await;
+        for create in told.all().await {
+            told.report(&create, well(&create)).await;
+        }
+        let switches = told.all().await;
+        told.report(&switches[0], well(&switches[0])).await;
+        let tidy = "{name: tidy, worker_id: workers, function: Tidy, params: {to: \"{{Target}}\"}}";
+        let after = format!("  - name: after\n    offset: T+1d\n    steps:\n      - {tidy}\n");
+        told.place.publish(&format!("{first}{after}")).await;
+        told.rest().await;
+        told.report(&switches[1], well(&switches[1])).await;
+        told.to(START_MS + DAY_MS).await;
+        let mut given: Vec<_> =
+            told.all().await.iter().map(|it| params(it)["to"].clone()).collect();
+        given.sort_by_key(ToString::to_string);
+        assert_eq!(given, [json!("t-ada"), json!("t-bob")]);
+    });
+}
+
+#[test]
 fn whoever_joins_after_a_change_of_version_does_what_began_before_it() {
     // passed over for the others, because they had done it under the version before.
     story(async |told: Story| {
@@ -229,5 +258,30 @@ fn a_batch_found_later_skips_nothing() {
             batch.current_phases().filter(|it| it.status == PhaseStatus::Skipped).count(),
             0
         );
+    });
+}
+
+#[test]
+fn whoever_is_tried_again_late_does_what_began_under_every_version_since() {
+    // the second version began a phase, the third only replaced what was to come.
+    story(async |told: Story| {
+        let id = begun(&told, &["ada", "bob"]).await;
+        told.fail("ada").await;
+        let newer = |suffix: &str| {
+            longer()
+                .replace("Switch", &format!("Switch{suffix}"))
+                .replace("Tidy", &format!("Tidy{suffix}"))
+        };
+        told.place.publish(&newer("2")).await;
+        told.to(START_MS).await;
+        assert_eq!(told.succeed().await, ["Switch2 bob"]);
+        told.place.publish(&newer("3")).await;
+        let results = told.order(id, BatchOperation::Retry, keyed(&["ada"])).await;
+        assert_eq!(code(&results[0]), "");
+        assert_eq!(told.succeed().await, ["Create ada", "Switch2 ada"]);
+        told.to(START_MS + DAY_MS).await;
+        assert_eq!(told.succeed().await, ["Tidy3 ada", "Tidy3 bob"]);
+        let batch = told.get(id).await;
+        assert_eq!((batch.status, batch.tally.succeeded), (BatchStatus::Completed, 2));
     });
 }
