@@ -66,7 +66,8 @@ const MEANINGS: [(&str, &str); 27] = [
     ("step_cancelled", "the run was stopped, or a failure elsewhere ended everything"),
     (
         "step_skipped",
-        "a step before it, or another item of its step, did not succeed; or its condition did not hold, or a person or a newer version passed it over",
+        "a step before it, or another item of its step, did not succeed; or its condition did not hold, \
+         or a person or a newer version passed it over",
     ),
     ("cancel_requested", "somebody asked to stop the run"),
     ("run_retry_scheduled", "an attempt of the whole run failed; the next one has its time"),

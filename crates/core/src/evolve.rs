@@ -120,14 +120,7 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
             step.status = StepStatus::Acked;
             reach(step, LeaseStage::Acked);
         }
-        Entry::StepPolling { next_at, .. } => {
-            step.status = StepStatus::Polling;
-            step.lease = None;
-            step.wake_at = Some(*next_at);
-            let (started_at, count) =
-                step.poll.map_or((at, 0), |poll| (poll.started_at, poll.count));
-            step.poll = Some(PollState { started_at, count, turn: PollTurn::Resting });
-        }
+        Entry::StepPolling { next_at, .. } => rest_until_asked(step, *next_at, at),
         Entry::PollDispatched { lease, expires_at, wake_at, .. } => {
             ask_again(step, *lease, *expires_at, *wake_at, at);
         }
@@ -243,6 +236,14 @@ fn dispatch(step: &mut Step, entry: &Entry, at: Timestamp) {
     if kind.is_some() {
         step.kind.clone_from(kind);
     }
+}
+
+fn rest_until_asked(step: &mut Step, next_at: Timestamp, at: Timestamp) {
+    step.status = StepStatus::Polling;
+    step.lease = None;
+    step.wake_at = Some(next_at);
+    let (started_at, count) = step.poll.map_or((at, 0), |poll| (poll.started_at, poll.count));
+    step.poll = Some(PollState { started_at, count, turn: PollTurn::Resting });
 }
 
 fn ask_again(

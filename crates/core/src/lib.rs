@@ -4,8 +4,8 @@
 //! order: [`definition`] (what a run follows), [`run`] and [`step`] (its state), [`expansion`] (a step
 //! that is done once for each item of a list), [`command`] (what may happen), [`decide`] (what that
 //! means), [`entry`] (what is remembered), [`evolve`] (what the state becomes), [`effect`] (what must
-//! follow), [`explain`] (why it waits). [`batch`] is the same for a batch of members on a timeline. [`table`] is the same machine as a picture, and the tests hold
-//! the two together.
+//! follow), [`explain`] (why it waits). [`table`] is the same machine as a picture, and the tests hold
+//! the two together. [`batch`] decides for a batch of members on a timeline.
 
 pub mod batch;
 pub mod command;

@@ -98,6 +98,7 @@ mod tests {
     }
 
     // B-002: what decides never reaches what is stored or sent, and what stores never decides.
+    // a worker knows no store, and rules are reached neither by SQL nor by HTTP.
     #[test]
     fn an_arrow_that_is_not_drawn_is_caught() {
         check("stepwell-core", None, "stepwell-store", 1);

@@ -99,9 +99,10 @@ fn a_batch_may_be_prepared_again() {
         expect!["refused: the batch is init_dispatched; its phases begin when it is active"],
     );
     world.does(init_is(RunStatus::Succeeded));
-    world.check_status(expect![
-        "active; prepare@1 superseded; move@1 superseded; cutover@1 superseded; prepare@2 dispatched; move@2 dispatched; cutover@2 dispatched"
-    ]);
+    world.check_status(expect![[
+        "active; prepare@1 superseded; move@1 superseded; cutover@1 superseded; \
+         prepare@2 dispatched; move@2 dispatched; cutover@2 dispatched"
+    ]]);
 }
 
 // X-076: a preparation that fails fails the batch, also the second time.
