@@ -285,3 +285,23 @@ fn whoever_is_tried_again_late_does_what_began_under_every_version_since() {
         assert_eq!((batch.status, batch.tally.succeeded), (BatchStatus::Completed, 2));
     });
 }
+
+#[test]
+fn a_batch_without_phases_left_waits_for_whoever_still_catches_up() {
+    // the phase is over, and so is the timeline; a member is not.
+    story(async |told: Story| {
+        let id = begun(&told, &["ada"]).await;
+        told.succeed().await;
+        told.rows(vec![row("ada", 1, START_MS), row("late", 1, START_MS)]);
+        told.pass().await;
+        let create = told.all().await.remove(0);
+        let shorter = PLAIN.split("  - name: cutover").next().expect("the first phase");
+        told.place.publish(shorter).await;
+        let batch = told.get(id).await;
+        let expected = ["prepare@1 completed", "cutover@1 superseded", "prepare@2 skipped"];
+        assert_eq!(phases(&batch), expected);
+        assert_eq!(batch.status, BatchStatus::Active);
+        told.report(&create, well(&create)).await;
+        assert_eq!(told.get(id).await.status, BatchStatus::Completed);
+    });
+}
