@@ -45,12 +45,27 @@ impl Cache {
                 generations.forget(run.id());
                 continue;
             }
-            if generations.young.len() >= self.runs_max / 2
-                || generations.young_bytes >= self.bytes_max / 2
-            {
-                generations.turn();
-            }
+            self.make_room(&mut generations);
             generations.put_lean(run);
+        }
+    }
+
+    /// Remembers runs that were read, unless a commit has been faster.
+    pub(crate) fn put_absent<'a>(&self, runs: impl IntoIterator<Item = &'a Arc<Run>>) {
+        let mut generations = self.lock();
+        for run in runs {
+            if !run.status.is_terminal() && generations.get(run.id()).is_none() {
+                self.make_room(&mut generations);
+                generations.put(run);
+            }
+        }
+    }
+
+    fn make_room(&self, generations: &mut Generations) {
+        if generations.young.len() >= self.runs_max / 2
+            || generations.young_bytes >= self.bytes_max / 2
+        {
+            generations.turn();
         }
     }
 

@@ -182,6 +182,17 @@ impl Shared {
         Ok(found)
     }
 
+    /// Brings runs into memory that will be decided soon. If that fails, they are read then.
+    pub(crate) async fn read_ahead(&self, ids: &[RunId]) {
+        let missing = self.cached(ids, |_| true);
+        if missing.is_empty() {
+            return;
+        }
+        if let Ok(found) = self.owned_runs(missing).await {
+            self.cache.put_absent(found.values().filter(|it| it.ours).map(|it| &it.run));
+        }
+    }
+
     /// A stored run with its workflow put back in.
     async fn compiled(&self, stored: StoredRun) -> Result<Run, EngineError> {
         let compiled = self.catalog.version(&stored.workflow, stored.workflow_version).await?;

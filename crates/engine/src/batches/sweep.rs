@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stepwell_core::batch::{Batch, BatchCommand, Sweep, SweepKind};
 use stepwell_core::command::{Act, Adopted, Carried, Command};
 use stepwell_core::duration::Interval;
-use stepwell_core::id::{RunId, RunNumber};
+use stepwell_core::id::{MemberId, RunId, RunNumber};
 use stepwell_core::run::{BatchRole, Run, RunStatus};
 use stepwell_dialects::runbooks::compile::Sequence;
 use stepwell_store::{Member, MemberFilter, Numbered, Slice};
@@ -21,6 +21,9 @@ use crate::shared::Shared;
 
 /// Members of one page.
 const PAGE: usize = 1024;
+
+/// Runs that are read ahead at once.
+const AHEAD: usize = 256;
 
 /// How long an instance has a batch's sweeps to itself; each page keeps it longer.
 const LEASE: Interval = Interval::from_secs(30);
@@ -45,16 +48,34 @@ pub(super) async fn sweep(
     if !has_batch(shared, batch).await? {
         return Ok(Progress::Elsewhere);
     }
-    let filter = MemberFilter { after: Some(sweep.after), ..MemberFilter::of(batch.id()) };
-    let page = Slice { offset: 0, limit: PAGE };
-    let members = shared.store.members(filter, page).await?.items;
+    let members = page(shared, batch, sweep.after).await?;
     let Some(last) = members.last().map(|member| member.id) else {
         finish(shared, intake, batch, sweep).await?;
         return Ok(Progress::Moved);
     };
-    let retaken = do_page(shared, intake, batch, sweep, members).await?;
+    // While this page is decided and committed, the next one is read.
+    let doing = do_page(shared, intake, batch, sweep, members);
+    let (retaken, ()) = tokio::join!(doing, read_ahead(shared, batch, last));
+    let retaken = retaken?;
     advance(shared, intake, batch, sweep, Some(last), retaken).await?;
     Ok(Progress::Moved)
+}
+
+async fn page(shared: &Shared, batch: &Batch, after: MemberId) -> Result<Vec<Member>, BatchError> {
+    let filter = MemberFilter { after: Some(after), ..MemberFilter::of(batch.id()) };
+    let page = Slice { offset: 0, limit: PAGE };
+    Ok(shared.store.members(filter, page).await?.items)
+}
+
+/// Brings the runs of the next page into memory, so that nobody has to wait for them at the door. If
+/// that fails they are read when they are asked for.
+async fn read_ahead(shared: &Shared, batch: &Batch, after: MemberId) {
+    let Ok(members) = page(shared, batch, after).await else { return };
+    let open = members.iter().filter(|member| !member.run_status.is_terminal());
+    let runs: Vec<RunId> = open.map(|member| member.run).collect();
+    for runs in runs.chunks(AHEAD) {
+        shared.read_ahead(runs).await;
+    }
 }
 
 /// Several instances would do the same work side by side; harmless, but in vain.
@@ -92,7 +113,7 @@ async fn advance(
     intake: &Intake,
     batch: &Batch,
     sweep: &Sweep,
-    through: Option<stepwell_core::id::MemberId>,
+    through: Option<MemberId>,
     retaken: Vec<Write>,
 ) -> Result<(), BatchError> {
     let command = BatchCommand::Swept { through };
