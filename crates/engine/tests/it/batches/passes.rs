@@ -42,7 +42,7 @@ fn rows_of_one_moment_become_one_batch_once() {
 
 #[test]
 fn without_a_switch_or_switched_off_no_source_is_asked() {
-    //
+    //
     story(async |told: Story| {
         told.place.publish(PLAIN).await;
         told.rows(vec![row("ada", 1, START_MS)]);
