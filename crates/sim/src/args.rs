@@ -19,6 +19,7 @@ Without options: worlds for one minute, on every core.
   --worlds W        so many worlds
   --minutes M       for so many minutes
   --jobs J          so many jobs a world, instead of as many as the seed says
+  --batches B       so many batches a world (0, 1 or 2), instead of as many as the seed says
   --faults a,b      only these kinds of fault; `none` for none
   --faults-max K    no more faults a world than this
   --instances I     so many instances that share the store; 1: one takes over from the other
@@ -70,6 +71,9 @@ impl Args {
                 "--worlds" => worlds = Some(number(&value()?)?),
                 "--minutes" => minutes = Some(number(&value()?)?),
                 "--jobs" => options.jobs = Some(usize::try_from(number(&value()?)?).unwrap_or(1)),
+                "--batches" => {
+                    options.batches = Some(usize::try_from(number(&value()?)?).unwrap_or(0).min(2));
+                }
                 "--faults" => options.kinds = Some(kinds(&value()?)?),
                 "--faults-max" => options.faults_max = Some(number(&value()?)?),
                 "--instances" => options.instances = Some(instances(&value()?)?),

@@ -6,12 +6,13 @@
 
 use std::sync::Arc;
 
+use stepwell_core::batch::{Phase, PhaseStatus, SweepKind};
 use stepwell_core::entry::{Entry, Record};
 use stepwell_core::evolve::evolve;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Run, RunStatus};
 use stepwell_core::step::StepStatus;
-use stepwell_store::{Advance, Create, Epoch, Group, Item};
+use stepwell_store::{Advance, BatchWrite, Create, Epoch, Group, Item};
 
 macro_rules! bugs {
     ($($(#[doc = $doc:literal])* $name:ident = $word:literal,)*) => {
@@ -85,6 +86,18 @@ bugs! {
     StepNotWritten = "step-not-written",
     /// a run of an old version is stored as one of the newest
     MoveVersion = "move-version",
+    /// the counters of a batch are not moved with the run that moves them
+    TallyNotMoved = "tally-not-moved",
+    /// what must be done to every member is taken for done before it has begun
+    SweepForgotten = "sweep-forgotten",
+    /// the first member of a page is passed over
+    SkipMember = "skip-member",
+    /// nobody remembers that what follows a member's leaving was begun
+    RemoveTwice = "remove-twice",
+    /// a phase is stored as completed while members are in it
+    PhaseEndsEarly = "phase-ends-early",
+    /// several instances are told that they alone pass over a runbook
+    ShareLease = "share-lease",
 }
 
 /// What a bug may know of the store in which it is planted.
@@ -123,8 +136,27 @@ impl Bug {
                         *item = Item::Advance(Box::new(advance));
                     }
                 }
-                Item::Reschedule { .. } | Item::Forward(_) | Item::Batch(_) => {}
+                Item::Batch(write) => self.spoil_batch(write),
+                Item::Reschedule { .. } | Item::Forward(_) => {}
             }
+        }
+    }
+
+    fn spoil_batch(self, write: &mut BatchWrite) {
+        let batch = Arc::make_mut(&mut write.batch);
+        match self {
+            Self::SweepForgotten => {
+                batch.sweeps.retain(|sweep| !matches!(sweep.kind, SweepKind::Open { .. }));
+            }
+            Self::PhaseEndsEarly => {
+                let is_begun = |phase: &&mut Phase| {
+                    phase.status == PhaseStatus::Dispatched && phase.tally.open > 0
+                };
+                for phase in batch.phases.iter_mut().filter(is_begun) {
+                    phase.status = PhaseStatus::Completed;
+                }
+            }
+            _ => {}
         }
     }
 
@@ -132,6 +164,7 @@ impl Bug {
         match self {
             Self::LoseKey => create.key = None,
             Self::IgnoreCap => create.tenant_cap = None,
+            Self::RemoveTwice if create.run.header.membership.is_some() => create.key = None,
             Self::CounterNotMoved => {
                 let opened = stored.ever_opened(&create.run.header.tenant);
                 if create.tenant_cap.is_some_and(|cap| opened >= cap as usize) {
@@ -150,6 +183,7 @@ impl Bug {
                 }
             }
             Self::HistoryMissing => advance.records.clear(),
+            Self::TallyNotMoved => advance.tally = None,
             Self::RetryAtOnce => retry_at_once(advance),
             Self::LoseCompensation => advance.children.clear(),
             Self::StepNotWritten => {

@@ -135,6 +135,28 @@ kinds! {
     OperatorResume = "operator-resume",
     /// a new version of a workflow is published while its runs are under way
     NewVersion = "new-version",
+    /// the source of a runbook does not answer
+    SourceFailed = "source-failed",
+    /// the source of a runbook answers with no rows
+    SourceEmpty = "source-empty",
+    /// the source of a runbook takes minutes
+    SourceSlow = "source-slow",
+    /// rows join, leave, change or move to another moment
+    RowsChange = "rows-change",
+    /// a new version of a runbook is published while its batches are under way
+    NewRunbook = "new-runbook",
+    /// somebody moves a manual batch on, too early or in time
+    BatchAdvance = "batch-advance",
+    /// somebody pauses a batch, and resumes it later
+    BatchPause = "batch-pause",
+    /// somebody moves T-0
+    BatchMove = "batch-move",
+    /// somebody stops a batch
+    BatchCancel = "batch-cancel",
+    /// somebody retries, skips, marks, undoes, stops or removes members by filter
+    BatchOrder = "batch-order",
+    /// somebody adds members to a batch by hand, or takes one out
+    MembersByHand = "members-by-hand",
 }
 
 impl Kind {
@@ -154,6 +176,9 @@ impl Kind {
             Self::ExhaustedFailed | Self::NewVersion | Self::OperatorCancel => 150,
             Self::InstanceCrash | Self::InstancePause | Self::ClockSkew | Self::OpenFailed => 500,
             Self::Extend | Self::OperatorGate | Self::OperatorPause | Self::Unfinished => 400,
+            Self::RowsChange | Self::BatchAdvance => 700,
+            Self::BatchCancel => 30,
+            Self::NewRunbook => 100,
             Self::WorkerSilent | Self::WorkerCrash | Self::FailFinal => 120,
             _ => 250,
         }

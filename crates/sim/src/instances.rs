@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use stepwell_connectors::clock::Clock;
 use stepwell_connectors::egress::{Egress, Policy};
-use stepwell_engine::{Engine, IdSource, Parts, Settings};
+use stepwell_connectors::source::Source;
+use stepwell_engine::{Engine, IdSource, Parts, Scheduler, Settings, Sources};
 
 use crate::bugs::Bug;
 use crate::bus::SimBus;
@@ -14,6 +15,7 @@ use crate::door::{Door, Instance};
 use crate::faults::Kind;
 use crate::life::Life;
 use crate::shared::Shared;
+use crate::source::SimSource;
 use crate::store::SimStore;
 
 /// Starts instances, one after the other.
@@ -139,6 +141,7 @@ impl Instances {
                 cached_runs_max: shared.plan.cached_runs_max,
                 ids: self.ids.clone(),
                 ownership: shared.plan.ownership,
+                scheduler: scheduler(shared, life),
                 ..Settings::default()
             },
         }
@@ -151,6 +154,17 @@ impl Instances {
         let max_ms = self.shared.plan.skew_max_ms;
         let skew_ms = i64::try_from(self.chance.between(0, 2 * max_ms)).unwrap_or(0);
         skew_ms - i64::try_from(max_ms).unwrap_or(0)
+    }
+}
+
+/// Asks the world's source, where there is a runbook that has one.
+fn scheduler(shared: &Arc<Shared>, life: &Arc<Life>) -> Scheduler {
+    let (asked, by) = (Arc::clone(shared), Arc::clone(life));
+    let open = move |_: &_| Ok(Box::new(SimSource::new(&asked, &by)) as Box<dyn Source>);
+    Scheduler {
+        enabled: shared.plan.batches > 0,
+        tick: shared.plan.tick,
+        sources: Sources::new(open),
     }
 }
 

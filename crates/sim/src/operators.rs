@@ -7,6 +7,7 @@ use serde_json::json;
 use stepwell_core::command::{Act, Command, Operation, StepRef};
 use stepwell_core::definition::CancelMode;
 use stepwell_core::id::{RunId, StepIndex, Tenant};
+use stepwell_core::run::Run;
 use stepwell_dialects::resume::resume;
 use stepwell_engine::{Ask, Start};
 use stepwell_store::{Filter, Page};
@@ -74,10 +75,15 @@ impl Operators {
     pub async fn release(&mut self) {
         let open = self.shared.oracle().open_runs();
         for (place, run) in open.into_iter().enumerate() {
-            if self.shared.plan.leaves_some_waiting && place % 3 == 0 {
+            let of_batch = self.is_of_batch(run);
+            if self.shared.plan.leaves_some_waiting && place % 3 == 0 && !of_batch {
                 continue;
             }
-            let (paused, gates) = self.held(run);
+            let (paused, mut gates) = self.held(run);
+            if of_batch {
+                // Its doors are its batch's, and so is its rest.
+                gates.clear();
+            }
             if paused {
                 self.send(run, Command::Resume { by: somebody() }).await;
             }
@@ -85,6 +91,10 @@ impl Operators {
                 self.send(run, Command::OpenGate { gate }).await;
             }
         }
+    }
+
+    fn is_of_batch(&self, run: RunId) -> bool {
+        self.shared.oracle().header(run).is_some_and(|header| header.membership.is_some())
     }
 
     fn held(&self, run: RunId) -> (bool, Vec<String>) {
@@ -197,7 +207,10 @@ impl Operators {
         let oracle = self.shared.oracle();
         let ended = |run: &RunId| {
             let run = oracle.run(*run);
-            run.is_some_and(|run| run.status.is_terminal() && run.header.parent.is_none())
+            // Members are taken up again by their batch.
+            let is_alone =
+                |run: &Run| run.header.parent.is_none() && run.header.membership.is_none();
+            run.is_some_and(|run| run.status.is_terminal() && is_alone(run))
         };
         let ended: Vec<RunId> = oracle.run_ids().into_iter().filter(ended).collect();
         (!ended.is_empty()).then(|| *self.chance.one_of(&ended))

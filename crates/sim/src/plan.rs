@@ -16,6 +16,8 @@ pub struct Options {
     pub seed: u64,
     /// jobs instead of as many as the seed says
     pub jobs: Option<usize>,
+    /// batches that somebody makes or a source describes, instead of as many as the seed says
+    pub batches: Option<usize>,
     /// only these kinds of fault, of those that the seed switches on
     pub kinds: Option<BTreeSet<Kind>>,
     /// no more faults than this
@@ -38,10 +40,13 @@ impl Options {
     /// The command that lives through this world again, and tells it.
     #[must_use]
     pub fn command(&self) -> String {
-        let Self { seed, jobs, kinds, faults_max, instances, bug, trace: _ } = self;
+        let Self { seed, jobs, batches, kinds, faults_max, instances, bug, trace: _ } = self;
         let mut command = format!("cargo xtask sim --seed {seed}");
         if let Some(jobs) = jobs {
             command.push_str(&format!(" --jobs {jobs}"));
+        }
+        if let Some(batches) = batches {
+            command.push_str(&format!(" --batches {batches}"));
         }
         if let Some(kinds) = kinds {
             let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
@@ -69,6 +74,10 @@ pub struct Plan {
     pub seed: u64,
     /// runs that clients start
     pub jobs: usize,
+    /// batches of members on a timeline; 0: the world has no runbook
+    pub batches: usize,
+    /// how often sources are asked
+    pub tick: Interval,
     /// workflows to choose from
     pub workflows: usize,
     /// how long things go wrong
@@ -114,6 +123,8 @@ impl Plan {
         Self {
             seed,
             jobs: options.jobs.unwrap_or(jobs),
+            batches: options.batches.unwrap_or_else(|| batches(seed)),
+            tick: Interval::from_secs(*Chance::of(seed, "tick").one_of(&[30, 60, 300])),
             workflows: 1 + chance.index(4),
             chaos_ms: chance.between(5, 90) * 60_000,
             workers: 1 + chance.index(3),
@@ -132,6 +143,11 @@ impl Plan {
             bug: options.bug,
         }
     }
+}
+
+/// A third of the worlds has some: members are many runs, and their worlds take longer.
+fn batches(seed: u64) -> usize {
+    *Chance::of(seed, "batches").one_of(&[0, 0, 0, 0, 1, 2])
 }
 
 /// In half of the worlds one instance follows the other; in the others two or three share the store.

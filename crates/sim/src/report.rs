@@ -32,6 +32,10 @@ pub struct Report {
     pub commits: u64,
     /// runs created
     pub runs: u64,
+    /// batches made
+    pub batches: u64,
+    /// members that ever joined them
+    pub members: u64,
     /// rules asked
     pub checks: u64,
     /// faults by kind
@@ -56,6 +60,8 @@ impl Report {
         self.events += outcome.events;
         self.commits += outcome.commits;
         self.runs += outcome.runs as u64;
+        self.batches += outcome.batches as u64;
+        self.members += outcome.members as u64;
         self.checks += outcome.checks;
         self.arrows.merge(&outcome.arrows);
         add_counts(&mut self.faults, &outcome.faults);
@@ -85,6 +91,8 @@ impl Report {
         self.events += other.events;
         self.commits += other.commits;
         self.runs += other.runs;
+        self.batches += other.batches;
+        self.members += other.members;
         self.checks += other.checks;
         self.arrows.merge(&other.arrows);
         add_counts(&mut self.faults, &other.faults);
@@ -107,6 +115,7 @@ impl Report {
             return Vec::new();
         }
         let mut gaps = self.arrows.differences();
+        gaps.extend(self.arrows.batch_differences());
         let unseen = Probe::ALL.iter().filter(|probe| !self.probes.contains_key(probe));
         gaps.extend(unseen.map(|probe| format!("never seen: {}", probe.words())));
         let unstruck = Kind::ALL.iter().filter(|kind| !self.faults.contains_key(kind));
@@ -133,6 +142,7 @@ impl fmt::Display for Report {
         writeln!(f, "  lived twice     {:>10}", self.repeated)?;
         writeln!(f, "simulated hours   {hours:>10}")?;
         writeln!(f, "runs              {:>10}", self.runs)?;
+        writeln!(f, "batches           {:>10} with {} members", self.batches, self.members)?;
         writeln!(f, "commits           {:>10}", self.commits)?;
         writeln!(f, "events            {:>10}", self.events)?;
         writeln!(f, "rules asked       {:>10}", self.checks)?;
@@ -141,6 +151,10 @@ impl fmt::Display for Report {
             (self.arrows.steps_covered(), self.arrows.runs_covered());
         writeln!(f, "arrows of steps   {steps:>10} of {of_steps}")?;
         writeln!(f, "arrows of runs    {runs:>10} of {of_runs}")?;
+        let ((phases, of_phases), (batches, of_batches)) =
+            (self.arrows.phases_covered(), self.arrows.batches_covered());
+        writeln!(f, "arrows of phases  {phases:>10} of {of_phases}")?;
+        writeln!(f, "arrows of batches {batches:>10} of {of_batches}")?;
         writeln!(f, "faults            {:>10}", self.faults_in_all())?;
         for (kind, count) in &self.faults {
             writeln!(f, "  {:<22} {count:>8}", kind.word())?;

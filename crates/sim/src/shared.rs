@@ -5,9 +5,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stepwell_connectors::clock::Clock;
+use stepwell_core::batch::BatchEntry;
 use stepwell_core::entry::{Entry, Record};
 use stepwell_core::id::RunId;
 use stepwell_core::time::Timestamp;
+use stepwell_store::BatchEvent;
 use stepwell_store::memory::MemoryStore;
 use tokio::sync::Notify;
 
@@ -18,6 +20,8 @@ use crate::life::Life;
 use crate::oracle::Oracle;
 use crate::oracle::rules::NO_SPIN;
 use crate::plan::Plan;
+use crate::runbooks::Shape;
+use crate::source::Shelf;
 use crate::trace::Trace;
 
 /// More than all tasks of an instance and all its callers ask at one moment.
@@ -37,6 +41,7 @@ pub struct Shared {
     pub memory: Arc<MemoryStore>,
     /// an instance died where it stood
     pub died: Notify,
+    shelf: Mutex<Shelf>,
     oracle: Mutex<Oracle>,
 }
 
@@ -45,6 +50,7 @@ impl Shared {
     #[must_use]
     pub fn new(plan: Plan, clock: Arc<VirtualClock>, trace: bool) -> Arc<Self> {
         let (memory, mut oracle) = (MemoryStore::new(), Oracle::new(plan.skew_max_ms));
+        oracle.has_removal(Shape::draw(plan.seed).removal);
         let memory = if plan.instances > 1 {
             oracle.is_shared();
             let truth = Arc::clone(&clock);
@@ -58,6 +64,7 @@ impl Shared {
             trace: Trace::new(trace),
             memory: Arc::new(memory),
             died: Notify::new(),
+            shelf: Mutex::new(Shelf::draw(&plan)),
             plan,
             clock,
         })
@@ -66,6 +73,11 @@ impl Shared {
     /// Whoever watches.
     pub fn oracle(&self) -> MutexGuard<'_, Oracle> {
         self.oracle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the source of the runbook has now.
+    pub fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The true time.
@@ -94,6 +106,13 @@ impl Shared {
             let words: Vec<&str> = record.entries.iter().map(Entry::word).collect();
             self.note("history", format_args!("{run} v{} {}", record.version, words.join(" ")));
         }
+    }
+
+    /// Notes what was decided for a batch.
+    pub fn note_batch(&self, event: &BatchEvent) {
+        let words: Vec<&str> = event.record.entries.iter().map(BatchEntry::word).collect();
+        let (batch, version) = (event.batch, event.record.version);
+        self.note("history", format_args!("batch {batch} v{version} {}", words.join(" ")));
     }
 
     /// Waits while an instance stands still, then says whether what it asks is out of its reach:

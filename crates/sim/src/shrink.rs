@@ -18,7 +18,7 @@ pub struct Shrunk {
     pub outcome: Outcome,
 }
 
-/// Makes a world smaller: fewer kinds of fault, fewer jobs, fewer faults.
+/// Makes a world smaller: fewer kinds of fault, fewer jobs and batches, fewer faults.
 ///
 /// `None` if the world breaks no rule.
 #[must_use]
@@ -30,6 +30,7 @@ pub fn shrink(options: &Options) -> Option<Shrunk> {
         let before = search.best.options.clone();
         search.fewer_kinds();
         search.fewer_jobs();
+        search.fewer_batches();
         search.fewer_faults();
         if search.best.options == before || search.worlds >= WORLDS_MAX {
             return Some(search.best);
@@ -78,6 +79,15 @@ impl Search {
             if (1..jobs).contains(&fewer)
                 && self.try_out(Options { jobs: Some(fewer), ..self.best.options.clone() })
             {
+                return;
+            }
+        }
+    }
+
+    fn fewer_batches(&mut self) {
+        let batches = self.best.options.batches.unwrap_or(2);
+        for fewer in 0..batches {
+            if self.try_out(Options { batches: Some(fewer), ..self.best.options.clone() }) {
                 return;
             }
         }

@@ -1,20 +1,25 @@
 //! The store as one instance reaches it: commits get lost, are written without a word, or take their
 //! time; reads fail; a dead instance reaches nothing, a paused one waits.
 
+mod touched;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
+use stepwell_core::batch::Batch;
 use stepwell_core::duration::Interval;
-use stepwell_core::id::{RunId, Tenant};
-use stepwell_core::run::Run;
+use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, Tenant};
+use stepwell_core::run::{BatchRole, Run};
 use stepwell_core::time::Timestamp;
 use stepwell_store::memory::MemoryStore;
 use stepwell_store::{
-    Answer, Create, DeadLetter, DeadLetterFilter, Due, Epoch, Figures, Filter, Group, Input,
-    Instance, Item, KeyHash, KeyHolder, NewSubmission, NewWorkflow, OutboxSettlement, Outgoing,
-    Page, Pulse, QueueKey, Queued, Received, Reclaimed, Record, RunSummary, Settlement, Signal,
-    StaleReport, Store, StoreError, StoredRun, Stub, SubmissionSettlement, TokenRecord, Verdict,
-    WorkflowDocument,
+    Answer, Automation, BatchEvent, BatchFilter, BatchRun, DeadLetter, DeadLetterFilter, Due,
+    Epoch, Figures, Filter, Group, Input, Instance, Item, KeyHash, KeyHolder, Listed, Member,
+    MemberFilter, NewRunbook, NewSubmission, NewWorkflow, Numbered, OutboxSettlement, Outgoing,
+    Page, Pulse, QueueKey, Queued, Received, Reclaimed, Record, RunSummary, RunbookDocument,
+    Settlement, Signal, Slice, StaleReport, Store, StoreError, StoredRun, Stub,
+    SubmissionSettlement, TokenRecord, Verdict, WorkflowDocument,
 };
 use tokio::sync::mpsc;
 
@@ -23,8 +28,10 @@ use crate::bus::SimBus;
 use crate::chance::Chance;
 use crate::faults::Kind;
 use crate::life::Life;
-use crate::oracle::{Committed, Observed, Oracle, Probe, Touch, Touched};
+use crate::oracle::{BatchSeen, Committed, Observed, Oracle, Probe, Touched};
 use crate::shared::Shared;
+
+use touched::touched;
 
 /// More than any history of a world has.
 const ALL: usize = 100_000;
@@ -112,7 +119,7 @@ impl SimStore {
         if bug == Bug::PublishBeforeCommit {
             self.bus.publish_ahead(&group).await;
         }
-        let ids = group.items.iter().map(|item| touched(item).run).collect();
+        let ids = group.items.iter().filter_map(|item| touched(item).run).collect();
         let runs = self.memory().load(ids).await.unwrap_or_default();
         if bug == Bug::IgnoreOwner {
             for run in &runs {
@@ -130,28 +137,32 @@ impl SimStore {
     /// Reads the changed runs back, and tells the oracle.
     async fn tell(&self, epoch: u64, touched: Vec<Touched>, verdicts: &[Verdict]) {
         let mut observed = Vec::new();
+        let mut batches = BTreeSet::new();
         for item in &touched {
-            for run in std::iter::once(item.run).chain(item.children.iter().map(|h| h.id)) {
+            for run in item.runs() {
                 if let Some(seen) = self.observe(run).await {
+                    batches.extend(seen.stored.header.membership.map(|it| it.batch));
                     observed.push((run, seen));
                 }
             }
+            batches.extend(item.batch);
+        }
+        let mut seen = Vec::new();
+        for batch in batches {
+            seen.extend(self.observe_batch(batch).await);
         }
         let items = touched.into_iter().zip(verdicts.iter().cloned()).collect();
-        let committed = Committed { epoch, at: self.shared.now(), items };
+        let committed = Committed { epoch, at: self.shared.now(), items, batches: seen };
         for (touched, verdict) in &committed.items {
-            let what = match &touched.touch {
-                Touch::Create { .. } => "create",
-                Touch::Advance { .. } => "advance",
-                Touch::Reschedule => "reschedule",
-                Touch::Audit => "audit",
-                Touch::Forward => "forward",
-            };
-            let run = touched.run;
-            self.shared.note(&self.life, format_args!("{what} {run} {verdict:?}"));
-            if let Some((_, seen)) = observed.iter().find(|(id, _)| *id == run) {
-                self.shared.note_records(run, &seen.records);
+            self.shared.note(&self.life, format_args!("{touched} {verdict:?}"));
+            for run in touched.runs() {
+                if let Some((_, seen)) = observed.iter().find(|(id, _)| *id == run) {
+                    self.shared.note_records(run, &seen.records);
+                }
             }
+        }
+        for event in committed.batches.iter().flat_map(|seen| &seen.events) {
+            self.shared.note_batch(event);
         }
         self.shared.oracle().committed(&committed, |run| {
             observed.iter().find(|(id, _)| *id == run).map(|(_, seen)| seen.clone())
@@ -166,6 +177,15 @@ impl SimStore {
         let records = self.memory().history(run, known, ALL).await.ok()?;
         let stale_reports = self.memory().stale_reports(run).await.ok()?.len();
         Some(Observed { stored, records, stale_reports })
+    }
+
+    async fn observe_batch(&self, id: BatchId) -> Option<BatchSeen> {
+        let known = self.shared.oracle().known_event(id);
+        let batch = self.memory().batch(id).await.ok()??;
+        let all = Slice { offset: 0, limit: ALL };
+        let members = self.memory().members(MemberFilter::of(id), all).await.ok()?.items;
+        let events = self.memory().batch_events(Some(id), known, ALL).await.ok()?;
+        Some(BatchSeen { batch, members, events })
     }
 }
 
@@ -195,38 +215,22 @@ fn away(reason: &str) -> StoreError {
     StoreError::Unavailable { reason: reason.to_owned(), source: None }
 }
 
-fn touched(item: &Item) -> Touched {
-    match item {
-        Item::Create(create) => Touched {
-            run: create.run.id(),
-            touch: Touch::Create {
-                header: Arc::clone(&create.run.header),
-                key: create.key,
-                // A run that ends with its creation takes no place.
-                tenant_cap: create.tenant_cap.filter(|_| !create.run.status.is_terminal()),
-            },
-            children: children(&create.children),
-        },
-        Item::Advance(advance) => Touched {
-            run: advance.run.id(),
-            touch: Touch::Advance { version: advance.run.version },
-            children: children(&advance.children),
-        },
-        Item::Reschedule { run, .. } => {
-            Touched { run: *run, touch: Touch::Reschedule, children: Vec::new() }
-        }
-        Item::Audit(report) => {
-            Touched { run: report.run, touch: Touch::Audit, children: Vec::new() }
-        }
-        Item::Batch(_) => unimplemented!("worlds have no batches yet"),
-        Item::Forward(input) => {
-            Touched { run: input.run, touch: Touch::Forward, children: Vec::new() }
-        }
-    }
-}
-
-fn children(creates: &[Create]) -> Vec<Arc<stepwell_core::run::Header>> {
-    creates.iter().map(|create| Arc::clone(&create.run.header)).collect()
+/// What is written beside groups: lost on the way there, or on the way back.
+macro_rules! note {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $answer:ty;)*) => {
+        $(fn $name(&self, $($arg: $kind),*) -> Answer<'_, $answer> {
+            Box::pin(async move {
+                self.reach(Kind::CommitLost).await?;
+                self.die_of(Kind::CrashBeforeCommit).await;
+                let answer = self.memory().$name($($arg),*).await?;
+                self.die_of(Kind::CrashAfterCommit).await;
+                if self.shared.strikes(Kind::CommitUnknown, &self.life) {
+                    return Err(away("the answer was lost"));
+                }
+                Ok(answer)
+            })
+        })*
+    };
 }
 
 macro_rules! read {
@@ -410,6 +414,75 @@ impl Store for SimStore {
         })
     }
 
+    fn batches(&self, filter: BatchFilter, slice: Slice) -> Answer<'_, Listed<Batch>> {
+        Box::pin(async move {
+            // Nothing goes wrong where nothing is asked for.
+            if self.shared.plan.batches == 0 {
+                return Ok(Listed { items: Vec::new(), total: 0 });
+            }
+            self.reach(Kind::ReadFailed).await?;
+            self.memory().batches(filter, slice).await
+        })
+    }
+
+    fn members(&self, filter: MemberFilter, slice: Slice) -> Answer<'_, Listed<Member>> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            let goes_on = filter.after.is_some();
+            let mut found = self.memory().members(filter, slice).await?;
+            if goes_on && self.has(Bug::SkipMember) && found.items.len() > 1 {
+                found.items.remove(0);
+            }
+            Ok(found)
+        })
+    }
+
+    fn removals_dispatched(&self, members: Vec<MemberId>, at: Timestamp) -> Answer<'_, ()> {
+        Box::pin(async move {
+            self.reach(Kind::CommitLost).await?;
+            self.die_of(Kind::CrashBeforeCommit).await;
+            if !self.has(Bug::RemoveTwice) {
+                self.memory().removals_dispatched(members, at).await?;
+            }
+            self.die_of(Kind::CrashAfterCommit).await;
+            Ok(())
+        })
+    }
+
+    fn lease(
+        &self,
+        name: String,
+        holder: String,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Answer<'_, bool> {
+        Box::pin(async move {
+            self.reach(Kind::CommitLost).await?;
+            let granted = self.memory().lease(name.clone(), holder.clone(), now, until).await?;
+            let granted = granted || self.has(Bug::ShareLease);
+            if granted {
+                let truth = self.shared.now();
+                self.shared.oracle().leased(&name, &holder, until > now, truth);
+            }
+            self.die_of(Kind::CrashAfterCommit).await;
+            if self.shared.strikes(Kind::CommitUnknown, &self.life) {
+                return Err(away("the answer was lost"));
+            }
+            Ok(granted)
+        })
+    }
+
+    note! {
+        reserve(kind: Numbered, count: u32) -> i64;
+        publish_runbook(document: NewRunbook) -> RunbookDocument;
+        deactivate_runbook(name: String, version: u32) -> bool;
+        note_runbook(id: i64, error: Option<String>, at: Timestamp) -> ();
+        overdue_applied(id: i64) -> ();
+        set_automation(runbook: String, enabled: bool, actor: String, at: Timestamp) -> Automation;
+        seen_keys(runbook: String, present: Vec<String>) -> Vec<String>;
+        note_keys(runbook: String, keys: Vec<String>) -> ();
+    }
+
     fn ddl(&self) -> String {
         String::new()
     }
@@ -445,6 +518,15 @@ impl Store for SimStore {
         secret(name: String, fresh: Vec<u8>) -> Vec<u8>;
         sweep(now: Timestamp, limit: usize) -> usize;
         stub(run: RunId) -> Option<Stub>;
+        runbook(name: String, version: Option<u32>) -> Option<RunbookDocument>;
+        runbooks(name: Option<String>) -> Vec<RunbookDocument>;
+        automation(runbook: String) -> Option<Automation>;
+        batch(id: BatchId) -> Option<Batch>;
+        keys_in_batches(runbook: String) -> Vec<(String, BatchId)>;
+        batch_runs(batch: BatchId, role: Option<BatchRole>, member: Option<MemberId>)
+            -> Vec<BatchRun>;
+        numbered_run(number: RunNumber) -> Option<BatchRun>;
+        batch_events(batch: Option<BatchId>, after: i64, limit: usize) -> Vec<BatchEvent>;
         figures() -> Figures;
         probe() -> ();
     }

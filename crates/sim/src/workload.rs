@@ -132,10 +132,10 @@ fn retry(chance: &mut Chance) -> String {
     }
 }
 
-fn line(text: &mut String, line: impl std::fmt::Display) {
+pub(crate) fn line(text: &mut String, line: impl std::fmt::Display) {
     put(text, format_args!("{line}\n"));
 }
 
-fn put(text: &mut String, part: std::fmt::Arguments<'_>) {
+pub(crate) fn put(text: &mut String, part: std::fmt::Arguments<'_>) {
     text.write_fmt(part).expect("writing to a string cannot fail");
 }

@@ -16,6 +16,7 @@ use crate::clock::{NOON_MS, VirtualClock};
 use crate::door::Door;
 use crate::faults::Kind;
 use crate::instances::Instances;
+use crate::leads::Leads;
 use crate::operators::Operators;
 use crate::oracle::rules::{NO_INPUT_LEFT, WHOLE_DECISIONS, WORLD_ENDS};
 use crate::oracle::{Arrows, Probe, Violation};
@@ -46,6 +47,10 @@ pub struct Outcome {
     pub commits: u64,
     /// runs that were created
     pub runs: usize,
+    /// batches that were made
+    pub batches: usize,
+    /// members that ever joined them
+    pub members: usize,
     /// how often a rule was asked
     pub checks: u64,
     /// faults by kind
@@ -91,6 +96,7 @@ pub fn run(options: &Options) -> Outcome {
 
 fn outcome(shared: &Shared) -> Outcome {
     let oracle = shared.oracle();
+    let (batches, members) = oracle.batches_and_members();
     let simulated_ms = u64::try_from(shared.clock.now_ms() - NOON_MS).unwrap_or(0);
     Outcome {
         violation: oracle.violation().cloned(),
@@ -98,6 +104,8 @@ fn outcome(shared: &Shared) -> Outcome {
         events: shared.trace.events(),
         commits: oracle.commits(),
         runs: oracle.run_ids().len(),
+        batches,
+        members,
         checks: oracle.checks,
         faults: shared.faults.counts(),
         arrows: oracle.arrows.clone(),
@@ -114,6 +122,11 @@ async fn live(shared: &Arc<Shared>) {
     let mut operators = Operators::new(Arc::clone(shared), Arc::clone(&door));
     operators.prepare().await;
     let mut quiet_operators = Operators::new(Arc::clone(shared), Arc::clone(&door));
+    let leads = Leads::new(Arc::clone(shared), Arc::clone(&door));
+    if shared.plan.batches > 0 {
+        tokio::spawn(leads.lead());
+    }
+    let mut quiet_leads = Leads::new(Arc::clone(shared), Arc::clone(&door));
     for number in 0..shared.plan.jobs {
         let client = Client { shared: Arc::clone(shared), door: Arc::clone(&door), number };
         tokio::spawn(client.run());
@@ -137,7 +150,7 @@ async fn live(shared: &Arc<Shared>) {
         shared.clock.sleep_ms(shared.plan.ownership.silence.as_millis() + 60_000).await;
     }
     shared.oracle().quiet_from(shared.now());
-    quiet(shared, &door, &mut quiet_operators).await;
+    quiet(shared, &door, &mut quiet_operators, &mut quiet_leads).await;
 }
 
 /// Resolves when a rule is broken: what follows is rubble.
@@ -150,16 +163,19 @@ async fn broken(shared: &Shared) {
     }
 }
 
-async fn quiet(shared: &Arc<Shared>, door: &Door, operators: &mut Operators) {
+async fn quiet(shared: &Arc<Shared>, door: &Door, operators: &mut Operators, leads: &mut Leads) {
     let end_ms = shared.clock.now_ms().saturating_add_unsigned(QUIET_MAX_MS);
     while shared.clock.now_ms() < end_ms {
         operators.release().await;
+        leads.release().await;
         shared.clock.sleep_ms(60_000).await;
-        if shared.oracle().unfinished().is_empty() {
+        let oracle = shared.oracle();
+        if oracle.unfinished().is_empty() && oracle.batches_under_way().is_empty() {
             break;
         }
     }
     shared.oracle().all_have_ended();
+    shared.oracle().batches_rest(shared.now());
     // Attempts of paused runs may still be with workers.
     shared.clock.sleep_ms(20 * 60_000).await;
     for instance in door.living() {

@@ -273,8 +273,10 @@ pub(super) async fn follow_removals(
     }
     let runs = shared.runs(left.iter().map(|member| member.run).collect()).await?;
     let by = Act::new("system", "the member left its batch");
-    let mut asks: Vec<Ask> = runs
-        .values()
+    // In the order of the members: the same work in the same order every time.
+    let mut asks: Vec<Ask> = left
+        .iter()
+        .filter_map(|member| runs.get(&member.run))
         .filter(|run| !run.status.is_terminal())
         .map(|run| Ask::command(run.id(), Command::Cancel { mode: None, by: by.clone() }))
         .collect();

@@ -2,16 +2,19 @@
 
 use std::collections::BTreeSet;
 
+use stepwell_core::batch::{Batch, BatchRecord, BatchStatus, PhaseStatus, evolve_batch};
 use stepwell_core::entry::Entry;
 use stepwell_core::run::{Run, RunStatus};
 use stepwell_core::step::StepStatus;
-use stepwell_core::table::{Arrow, RUN_ARROWS, STEP_ARROWS};
+use stepwell_core::table::{Arrow, BATCH_ARROWS, PHASE_ARROWS, RUN_ARROWS, STEP_ARROWS};
 
 /// The arrows that were taken.
 #[derive(Clone, Debug, Default)]
 pub struct Arrows {
     steps: BTreeSet<Arrow<StepStatus>>,
     runs: BTreeSet<Arrow<RunStatus>>,
+    phases: BTreeSet<Arrow<PhaseStatus>>,
+    batches: BTreeSet<Arrow<BatchStatus>>,
 }
 
 impl Arrows {
@@ -29,22 +32,53 @@ impl Arrows {
         }
     }
 
+    /// Folds what a batch decided, and notes what that changed.
+    pub(crate) fn note_batch(&mut self, batch: &mut Batch, record: &BatchRecord) {
+        for entry in &record.entries {
+            let before = batch.clone();
+            evolve_batch(batch, entry, record.at);
+            let entry = entry.word();
+            if before.status != batch.status {
+                self.batches.insert(Arrow { from: before.status, entry, to: batch.status });
+            }
+            for (from, to) in before.phases.iter().zip(&batch.phases) {
+                if from.status != to.status {
+                    self.phases.insert(Arrow { from: from.status, entry, to: to.status });
+                }
+            }
+        }
+    }
+
     /// Adds what another world has reached.
     pub fn merge(&mut self, other: &Self) {
         self.steps.extend(&other.steps);
         self.runs.extend(&other.runs);
+        self.phases.extend(&other.phases);
+        self.batches.extend(&other.batches);
     }
 
     /// How many arrows of the table of steps were taken, and how many there are.
     #[must_use]
     pub fn steps_covered(&self) -> (usize, usize) {
-        (STEP_ARROWS.iter().filter(|arrow| self.steps.contains(arrow)).count(), STEP_ARROWS.len())
+        covered(STEP_ARROWS, &self.steps)
     }
 
     /// How many arrows of the table of runs were taken, and how many there are.
     #[must_use]
     pub fn runs_covered(&self) -> (usize, usize) {
-        (RUN_ARROWS.iter().filter(|arrow| self.runs.contains(arrow)).count(), RUN_ARROWS.len())
+        covered(RUN_ARROWS, &self.runs)
+    }
+
+    /// How many arrows of the table of phases were taken, and how many there are.
+    #[must_use]
+    pub fn phases_covered(&self) -> (usize, usize) {
+        covered(PHASE_ARROWS, &self.phases)
+    }
+
+    /// How many arrows of the table of batches were taken, and how many there are.
+    #[must_use]
+    pub fn batches_covered(&self) -> (usize, usize) {
+        covered(BATCH_ARROWS, &self.batches)
     }
 
     /// The arrows that were never taken, and those that were taken though nobody drew them.
@@ -54,6 +88,18 @@ impl Arrows {
         lines.extend(missing("run", RUN_ARROWS, &self.runs));
         lines
     }
+
+    /// The same for phases and batches, which lives of `core::decide` alone do not have.
+    #[must_use]
+    pub fn batch_differences(&self) -> Vec<String> {
+        let mut lines = missing("phase", PHASE_ARROWS, &self.phases);
+        lines.extend(missing("batch", BATCH_ARROWS, &self.batches));
+        lines
+    }
+}
+
+fn covered<S: Ord>(table: &[Arrow<S>], taken: &BTreeSet<Arrow<S>>) -> (usize, usize) {
+    (table.iter().filter(|arrow| taken.contains(arrow)).count(), table.len())
 }
 
 fn missing<S: Copy + Ord + std::fmt::Debug>(
@@ -117,4 +163,9 @@ probes! {
     OldVersion = "a run of a version that is no longer the newest",
     CancelledUnderWay = "a run canceled while a worker was at it",
     PollGivenUp = "polling that took too long",
+    LateJoiner = "members that joined a batch under way",
+    MemberLeft = "something done for a member that left",
+    MemberTakenUp = "a member taken up again, or led on by a newer version",
+    StartMoved = "a batch whose T-0 was moved",
+    VersionFollowed = "a batch that followed a newer version",
 }

@@ -5,6 +5,7 @@
 //! [`model`]. It also knows what workers really made, what clients were promised, and what went to
 //! the bus.
 
+mod batches;
 mod coverage;
 mod made;
 pub(crate) mod model;
@@ -22,6 +23,7 @@ use stepwell_core::run::Header;
 use stepwell_core::time::Timestamp;
 use stepwell_store::{KeyHash, Record, StoredRun};
 
+pub use batches::{BatchSeen, LEAD};
 pub use coverage::{Arrows, Probe};
 pub use made::Made;
 pub use promises::Promise;
@@ -48,6 +50,7 @@ pub struct Oracle {
     leases: BTreeMap<LeaseId, (RunId, StepIndex, u32)>,
     messages: BTreeMap<stepwell_connectors::bus::MessageId, LeaseId>,
     promises: Vec<Promise>,
+    batches: batches::Batches,
     epoch: u64,
     /// in a world with several instances
     owners: Option<owners::Owners>,

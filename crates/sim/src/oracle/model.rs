@@ -450,10 +450,8 @@ impl Model {
             }
         };
         ORDER_OF_STEPS.check(sound, || format!("step {} was skipped without reason", step.0))?;
-        let lets_pass = matches!(
-            reason,
-            SkipReason::Operator | SkipReason::Condition | SkipReason::Superseded
-        );
+        let lets_pass =
+            matches!(reason, SkipReason::Operator | SkipReason::Condition | SkipReason::Superseded);
         self.set(step, Stage::Skipped { lets_pass });
         Ok(())
     }

@@ -90,6 +90,17 @@ rules! {
     REST_BETWEEN_TRIES = "I44", "between two tries lies at least the rest that the policy asks for";
     DUE_ROW = "I45", "whatever waits for a moment is found by that moment";
     KERNEL_SOUND = "I46", "the kernel's own invariants hold after every decision";
+    PHASE_FIRST = "B01", "a step of a member begins only when its phase has begun";
+    PHASE_IN_TIME = "B02", "a phase begins no earlier than its moment, unless a person says so";
+    DONE_ONCE = "B03", "no step succeeds twice for a member";
+    PHASE_OVER = "B04", "a phase is over only when no member is in it";
+    BATCH_STAYS_ENDED = "B05", "a batch or a phase that has ended never changes its status";
+    COUNTERS_ADD_UP = "B06", "the counters of a batch are the count of its members' runs";
+    LEFT_THE_SOURCE = "B07", "the scheduler removes only whom an answer with rows lacked";
+    REMOVAL_ONCE = "B08", "what is done for a member that left is done once";
+    ONE_PASS = "B09", "one instance at a time passes over a runbook";
+    BATCH_RESTS = "B10", "when faults end, every batch ends, or waits for a person whom it names";
+    DOORS_OPEN = "B11", "when faults end, what has begun for a batch has begun for every member";
     EVERY_RUN_ENDS = "L1", "when faults end, every run that is not held ends in bounded time";
     NOTHING_FORGOTTEN = "L2", "when faults end, nothing waits for its timeout to be sent again";
     NO_STORM = "L8", "when faults end, the work that is left takes a bounded number of commits";

@@ -1,11 +1,12 @@
 //! After every commit: the changed runs, read back and compared.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::sync::Arc;
 
 use stepwell_core::entry::{Entry, Record};
 use stepwell_core::evolve::evolve;
-use stepwell_core::id::{RunId, StepIndex, Tenant};
+use stepwell_core::id::{BatchId, RunId, StepIndex, Tenant};
 use stepwell_core::run::{Header, Run};
 use stepwell_core::step::StepStatus;
 use stepwell_core::time::Timestamp;
@@ -17,7 +18,7 @@ use super::rules::{
     ONE_LIVE_LEASE, ONE_RUN_A_KEY, REPLAY_REBUILDS, STALE_CHANGES_NOTHING, TENANT_CAP_HOLDS,
     TERMINAL_STAYS, VERSION_STAYS, Violation, WHOLE_DECISIONS,
 };
-use super::{Observed, Oracle, Probe};
+use super::{BatchSeen, Observed, Oracle, Probe};
 
 /// A run under watch.
 #[derive(Debug)]
@@ -40,17 +41,49 @@ pub struct Committed {
     pub at: Timestamp,
     /// its items
     pub items: Vec<(Touched, Verdict)>,
+    /// the batches that it concerns, as the store has them now
+    pub batches: Vec<BatchSeen>,
 }
 
 /// What an item of a group was about.
 #[derive(Clone, Debug)]
 pub struct Touched {
-    /// which run
-    pub run: RunId,
+    /// which run; `None`: only those that the decision created
+    pub run: Option<RunId>,
+    /// the batch that was decided
+    pub batch: Option<BatchId>,
     /// what was wanted
     pub touch: Touch,
     /// the runs that the decision created
     pub children: Vec<Arc<Header>>,
+}
+
+impl Touched {
+    /// Something was wanted of a run.
+    #[must_use]
+    pub fn of(run: RunId, touch: Touch) -> Self {
+        Self { run: Some(run), batch: None, touch, children: Vec::new() }
+    }
+
+    /// The run, and those that were created.
+    pub fn runs(&self) -> impl Iterator<Item = RunId> {
+        self.run.into_iter().chain(self.children.iter().map(|header| header.id))
+    }
+}
+
+impl fmt::Display for Touched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match &self.touch {
+            Touch::Create { .. } => "create",
+            Touch::Advance { .. } => "advance",
+            Touch::Reschedule => "reschedule",
+            Touch::Audit => "audit",
+            Touch::Forward => "forward",
+            Touch::Batch { version } => return write!(f, "batch to v{version}"),
+        };
+        f.write_str(what)?;
+        self.run.map_or(Ok(()), |run| write!(f, " {run}"))
+    }
 }
 
 /// What an item of a group wanted.
@@ -76,6 +109,11 @@ pub enum Touch {
     Audit,
     /// something for the run's owner, which changes nothing yet
     Forward,
+    /// a decision on a batch
+    Batch {
+        /// the version it leads to
+        version: u64,
+    },
 }
 
 impl Oracle {
@@ -96,6 +134,10 @@ impl Oracle {
             }
             Some(observed)
         };
+        for seen in &committed.batches {
+            let judged = self.batch_changed(seen, committed.at);
+            self.judge(judged);
+        }
         for (touched, verdict) in &committed.items {
             let judged = match verdict {
                 Verdict::Done => self.done(touched, committed, &mut read),
@@ -106,6 +148,10 @@ impl Oracle {
                     Ok(())
                 }
             };
+            self.judge(judged);
+        }
+        for seen in &committed.batches {
+            let judged = self.batch_adds_up(seen);
             self.judge(judged);
         }
     }
@@ -124,14 +170,15 @@ impl Oracle {
             self.created(header, *key, *tenant_cap)?;
         }
         for header in &touched.children {
-            self.watch(header);
+            self.watch(header)?;
             self.written_by(header.id, committed.epoch)?;
         }
-        if matches!(touched.touch, Touch::Create { .. } | Touch::Advance { .. }) {
-            self.written_by(touched.run, committed.epoch)?;
+        if let Some(run) = touched.run
+            && matches!(touched.touch, Touch::Create { .. } | Touch::Advance { .. })
+        {
+            self.written_by(run, committed.epoch)?;
         }
-        let runs = std::iter::once(touched.run).chain(touched.children.iter().map(|h| h.id));
-        for run in runs {
+        for run in touched.runs() {
             let observed = read(run);
             let observed = observed.ok_or_else(|| {
                 WHOLE_DECISIONS.broken(format!("run {run} was stored, and is not there"))
@@ -154,7 +201,7 @@ impl Oracle {
                     .broken(format!("the key of {holder} was given to {} too", header.id)));
             }
         }
-        self.watch(header);
+        self.watch(header)?;
         let open = self.open_of(&header.tenant);
         let fits = tenant_cap.is_none_or(|cap| open <= cap as usize);
         TENANT_CAP_HOLDS.check(fits, || {
@@ -162,7 +209,7 @@ impl Oracle {
         })
     }
 
-    fn watch(&mut self, header: &Arc<Header>) {
+    fn watch(&mut self, header: &Arc<Header>) -> Result<(), Violation> {
         let watched = Watched {
             replayed: Run::new(Arc::clone(header)),
             model: Model::new(Arc::clone(header)),
@@ -170,6 +217,7 @@ impl Oracle {
             stale_reports: 0,
         };
         self.runs.insert(header.id, watched);
+        self.begun_for_batch(header)
     }
 
     fn duplicate(&mut self, touched: &Touched, holder: RunId) -> Result<(), Violation> {
@@ -219,10 +267,9 @@ impl Oracle {
     ) -> Result<(), Violation> {
         let stored = &observed.stored;
         ended_stays(watched, stored)?;
-        version_stays(&watched.replayed.header, stored)?;
         self.stale_changes_nothing(watched, observed, touched)?;
         if let Touch::Advance { version } = touched.touch
-            && touched.run == stored.header.id
+            && touched.run == Some(stored.header.id)
         {
             WHOLE_DECISIONS.check(stored.version == version, || {
                 format!("the decision led to version {version}, stored is {}", stored.version)
@@ -231,6 +278,8 @@ impl Oracle {
         for record in &observed.records {
             self.read_record(watched, record, at)?;
         }
+        // A member's run may have gone over to a newer version; its history says so.
+        version_stays(&watched.replayed.header, stored)?;
         leases_sound(stored)?;
         replay_rebuilds(watched, stored)
     }
@@ -272,6 +321,7 @@ impl Oracle {
         for entry in &record.entries {
             self.note_lease(&watched.replayed, entry)?;
             no_marker_left(entry)?;
+            self.member_goes_on(&watched.replayed, entry)?;
             let before: Vec<StepStatus> = watched.replayed.steps.iter().map(|s| s.status).collect();
             let status = watched.replayed.status;
             evolve(&mut watched.replayed, entry, record.at);
