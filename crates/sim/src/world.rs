@@ -9,7 +9,9 @@ use stepwell_connectors::clock::Clock;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::RunStatus;
 use stepwell_core::time::Timestamp;
-use stepwell_store::{DeadLetterFilter, Epoch, Filter, Page, Store};
+use stepwell_store::{
+    BatchFilter, DeadLetterFilter, Epoch, Filter, MemberFilter, Page, Slice, Store,
+};
 
 use crate::clients::Client;
 use crate::clock::{NOON_MS, VirtualClock};
@@ -19,7 +21,7 @@ use crate::instances::Instances;
 use crate::leads::Leads;
 use crate::operators::Operators;
 use crate::oracle::rules::{NO_INPUT_LEFT, WHOLE_DECISIONS, WORLD_ENDS};
-use crate::oracle::{Arrows, Probe, Violation};
+use crate::oracle::{Arrows, BatchSeen, Probe, Violation};
 use crate::plan::{Options, Plan};
 use crate::shared::Shared;
 use crate::workers::Worker;
@@ -175,7 +177,7 @@ async fn quiet(shared: &Arc<Shared>, door: &Door, operators: &mut Operators, lea
         }
     }
     shared.oracle().all_have_ended();
-    shared.oracle().batches_rest(shared.now());
+    look_at_batches(shared).await;
     // Attempts of paused runs may still be with workers.
     shared.clock.sleep_ms(20 * 60_000).await;
     for instance in door.living() {
@@ -190,6 +192,20 @@ async fn quiet(shared: &Arc<Shared>, door: &Door, operators: &mut Operators, lea
         shared.oracle().judge(verdict);
     }
     look_over_everything(shared).await;
+}
+
+/// Batches as they are by now: what follows a member's leaving is noted without a decision.
+async fn look_at_batches(shared: &Shared) {
+    let all = Slice { offset: 0, limit: usize::MAX };
+    let found = shared.memory.batches(BatchFilter::default(), all).await;
+    for batch in found.map(|found| found.items).unwrap_or_default() {
+        let filter = MemberFilter::of(batch.id());
+        let members = shared.memory.members(filter, all).await;
+        let members = members.map(|members| members.items).unwrap_or_default();
+        let seen = BatchSeen { batch, members, events: Vec::new() };
+        shared.oracle().looked_at(&seen, shared.now());
+    }
+    shared.oracle().batches_rest(shared.now());
 }
 
 /// The last look: at everything that was promised, listed, counted and given up.

@@ -16,7 +16,7 @@ use super::members::{BatchRunPlan, begin, special, standing};
 use super::write::{self, Along};
 use crate::error::EngineError;
 use crate::group::Write;
-use crate::intake::{Ask, Intake};
+use crate::intake::{Answered, Ask, Intake, Reply};
 use crate::shared::Shared;
 
 /// Members of one page.
@@ -163,9 +163,16 @@ async fn do_page(
 }
 
 /// A run that says no has ended, or has what was asked for; anything else is tried again.
-fn must_pass(answers: Vec<crate::intake::Answered>) -> Result<(), BatchError> {
+///
+/// What is only stored for the run's owner is not done yet: whoever went on would take counters for
+/// final that are not, and pass over a phase whose members have not been told of it.
+fn must_pass(answers: Vec<Answered>) -> Result<(), BatchError> {
     for answer in answers {
         match answer {
+            Ok(Reply::Stored(run)) => {
+                let message = format!("the owner of run {} has not decided yet", run.id());
+                return Err(EngineError::Unavailable(message).into());
+            }
             Ok(_) | Err(EngineError::Refused(_) | EngineError::NotFound(_)) => {}
             Err(error) => return Err(error.into()),
         }

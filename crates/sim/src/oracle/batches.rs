@@ -168,6 +168,12 @@ impl Oracle {
         }
     }
 
+    /// A batch is looked at without a commit.
+    pub fn looked_at(&mut self, seen: &BatchSeen, now: Timestamp) {
+        let judged = self.batch_changed(seen, now).and_then(|()| self.batch_adds_up(seen));
+        self.judge(judged);
+    }
+
     /// Before the runs of a commit are read: what the batch itself says has changed.
     pub(super) fn batch_changed(
         &mut self,
