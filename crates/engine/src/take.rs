@@ -124,6 +124,8 @@ impl Shared {
         let mut ids: Vec<RunId> = deliveries.iter().map(run_of).collect();
         ids.dedup();
         let runs = self.owned_runs(ids).await?;
+        // Their results come soon, and are decided from memory then.
+        self.cache.put_absent(runs.values().filter(|found| found.ours).map(|found| &found.run));
         let mut taken = Vec::with_capacity(deliveries.len());
         let mut outdated = Vec::new();
         for delivery in deliveries {

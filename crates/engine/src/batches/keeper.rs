@@ -126,13 +126,14 @@ async fn keep(
             return Ok(None);
         }
         let Some(batch) = shared.store.batch(id).await? else { return Ok(None) };
+        // Before anything that may settle the batch: once it is settled, nobody looks at it again.
+        if follow_removals(shared, intake, &batch).await? {
+            continue;
+        }
         match sweep::sweep(shared, intake, &batch).await? {
             Progress::Idle => {}
             Progress::Moved => continue,
             Progress::Elsewhere => return Ok(Some(shared.now().after(REST))),
-        }
-        if follow_removals(shared, intake, &batch).await? {
-            continue;
         }
         let command = BatchCommand::Check { init: init_status(shared, &batch).await? };
         let Some(after) = write::commit(shared, intake, &batch, &command, Along::default()).await?

@@ -20,7 +20,7 @@ use crate::intake::{Answered, Ask, Intake, Reply};
 use crate::shared::Shared;
 
 /// Members of one page.
-const PAGE: usize = 1024;
+const PAGE: usize = 2048;
 
 /// Runs that are read ahead at once.
 const AHEAD: usize = 256;

@@ -44,7 +44,7 @@ pub(super) async fn list(
     let batch = find(&api, &caller, id).await?;
     let listed = api.engine().store().members(filter, slice).await?;
     let runs = listed.items.iter().map(|member| member.run).collect();
-    let runs = api.engine().runs(runs).await?;
+    let runs = api.engine().runs_in_brief(runs).await?;
     tracing::info!(batch_id = id.0, members = listed.items.len(), "member_data_read");
     let began_at = began_at(&batch);
     let shown = |member| view::member(row(member), runs.get(&member.run).map(|it| &**it), began_at);
