@@ -181,7 +181,8 @@ fn the_protocol_of_the_demo_and_every_example_are_sound() {
     let mut files = vec![root.join("crates/stepwell/src/demo/invoice-intake.yaml")];
     for folder in ["examples/workflows", "examples/runbooks"] {
         let entries = std::fs::read_dir(root.join(folder)).unwrap();
-        let is_document = |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "yaml");
+        let is_document =
+            |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "yaml");
         files.extend(entries.map(|entry| entry.unwrap().path()).filter(is_document));
     }
     run(program(home.path()).arg("validate").args(files)).with_code(0);
