@@ -133,7 +133,9 @@ fn lints() -> Outcome<Done> {
 
 /// Runs every test, with the services that were started for them.
 fn tests(services: &mut Services) -> Outcome<Done> {
-    cargo_with(&["test", "--workspace"], services.environment())
+    // Many random timelines of batches; a plain `cargo test` lives through fewer.
+    let timelines = ("STEPWELL_TIMELINES", "1000".to_owned());
+    cargo_with(&["test", "--workspace"], services.environment().into_iter().chain([timelines]))
 }
 
 fn drawing() -> Outcome<Done> {
@@ -170,7 +172,10 @@ fn cargo(arguments: &[&str]) -> Outcome<Done> {
     cargo_with(arguments, None)
 }
 
-fn cargo_with(arguments: &[&str], environment: Option<(&'static str, String)>) -> Outcome<Done> {
+fn cargo_with(
+    arguments: &[&str],
+    environment: impl IntoIterator<Item = (&'static str, String)>,
+) -> Outcome<Done> {
     let status = Command::new("cargo")
         .args(arguments)
         .envs(environment)

@@ -97,6 +97,9 @@ pub(crate) struct Batch {
     pub(crate) reply: oneshot::Sender<Vec<Answered>>,
 }
 
+/// Asks of one part, where much is asked.
+const PART: usize = 512;
+
 /// The engine's door.
 #[derive(Clone)]
 pub(crate) struct Intake {
@@ -116,6 +119,24 @@ impl Intake {
             mpsc::error::TrySendError::Closed(_) => EngineError::Stopped,
         })?;
         answer.await.map_err(|_| EngineError::Stopped)
+    }
+
+    /// Asks for much, in parts: the next one is decided while the one before is committed, and others
+    /// get their turn in between.
+    pub(crate) async fn ask_in_parts(&self, asks: Vec<Ask>) -> Result<Vec<Answered>, EngineError> {
+        let mut answers = Vec::with_capacity(asks.len());
+        let mut waiting = Vec::with_capacity(asks.len().div_ceil(PART));
+        let mut asks = asks.into_iter();
+        while asks.len() > 0 {
+            let (reply, answer) = oneshot::channel();
+            let part = Batch { asks: asks.by_ref().take(PART).collect(), reply };
+            self.sender.send(part).await.map_err(|_| EngineError::Stopped)?;
+            waiting.push(answer);
+        }
+        for answer in waiting {
+            answers.extend(answer.await.map_err(|_| EngineError::Stopped)?);
+        }
+        Ok(answers)
     }
 
     /// Asks, waiting for room first: for the engine's own tasks, which have nobody to refuse.

@@ -158,7 +158,7 @@ async fn do_page(
     };
     let open = present.filter(|member| !member.run_status.is_terminal());
     let asks = open.map(|member| Ask::command(member.run, command.clone())).collect();
-    must_pass(intake.ask_patiently(asks).await?)?;
+    must_pass(intake.ask_in_parts(asks).await?)?;
     Ok(Vec::new())
 }
 
@@ -219,7 +219,7 @@ async fn adopt(
         };
         asks.push(Ask::command(run.id(), command));
     }
-    must_pass(intake.ask_patiently(asks).await?)?;
+    must_pass(intake.ask_in_parts(asks).await?)?;
     // Whoever came to the end of the older version while it was asked is among those who begin again.
     let runs = shared.runs(members.iter().map(|member| member.run).collect()).await?;
     let has_done_all = |run: &&Arc<Run>| {
