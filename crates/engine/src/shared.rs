@@ -188,9 +188,15 @@ impl Shared {
         if missing.is_empty() {
             return;
         }
-        if let Ok(found) = self.owned_runs(missing).await {
-            self.cache.put_absent(found.values().filter(|it| it.ours).map(|it| &it.run));
+        if let Ok(found) = self.owned_runs(missing.clone()).await {
+            self.keep_in_memory(&missing, &found);
         }
+    }
+
+    /// Keeps runs of ours that were read, in this order: the same work leaves the same in memory.
+    pub(crate) fn keep_in_memory(&self, ids: &[RunId], found: &HashMap<RunId, Found>) {
+        let ours = ids.iter().filter_map(|id| found.get(id)).filter(|found| found.ours);
+        self.cache.put_absent(ours.map(|found| &found.run));
     }
 
     /// A stored run with its workflow put back in.

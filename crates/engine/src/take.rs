@@ -123,9 +123,9 @@ impl Shared {
         self.check_hands_out()?;
         let mut ids: Vec<RunId> = deliveries.iter().map(run_of).collect();
         ids.dedup();
-        let runs = self.owned_runs(ids).await?;
+        let runs = self.owned_runs(ids.clone()).await?;
         // Their results come soon, and are decided from memory then.
-        self.cache.put_absent(runs.values().filter(|found| found.ours).map(|found| &found.run));
+        self.keep_in_memory(&ids, &runs);
         let mut taken = Vec::with_capacity(deliveries.len());
         let mut outdated = Vec::new();
         for delivery in deliveries {
