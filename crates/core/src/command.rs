@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::credit::Credits;
 use crate::definition::{CancelMode, Workflow};
 use crate::id::{LeaseId, StepIndex};
 use crate::step::{Outcome, StepError};
@@ -54,6 +55,16 @@ pub enum Command {
         fence: Fence,
         /// what it said
         outcome: Outcome,
+        /// credits that it spent on it
+        #[serde(default)]
+        spent: Credits,
+    },
+    /// a worker gives a sign of life: it needs more time for the attempt
+    Extend {
+        /// which step
+        step: StepRef,
+        /// which attempt
+        fence: Fence,
     },
     /// an outside bus confirmed the publish
     Published {

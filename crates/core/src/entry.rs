@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::command::{Act, Adopted};
+use crate::credit::Movement;
 use crate::definition::CancelMode;
 use crate::id::{LeaseId, RunId, StepIndex};
 use crate::step::{SkipReason, StepError};
@@ -53,6 +54,8 @@ pub enum Entry {
     AttemptPublished { step: StepIndex },
     /// a worker took it
     StepAcked { step: StepIndex },
+    /// whoever has it gave a sign of life, and may keep it until then
+    LeaseExtended { step: StepIndex, expires_at: Timestamp },
     /// the answer was "not finished yet"
     StepPolling { step: StepIndex, next_at: Timestamp },
     /// the question was asked again
@@ -102,6 +105,8 @@ pub enum Entry {
     CancelRequested { mode: CancelMode, by: Act },
     /// a person overrode a step; what came of it follows
     StepOperated { step: StepIndex, operation: OperationKind, by: Act },
+    /// credits were set aside, spent or given back
+    CreditsMoved { movement: Movement },
     /// an attempt of the whole run failed
     RunRetryScheduled { retry_at: Timestamp, error: StepError },
     /// the next attempt of the whole run began
@@ -148,6 +153,7 @@ impl Entry {
             | Self::StepDispatched { step, .. }
             | Self::AttemptPublished { step }
             | Self::StepAcked { step }
+            | Self::LeaseExtended { step, .. }
             | Self::StepPolling { step, .. }
             | Self::PollDispatched { step, .. }
             | Self::PollHeld { step, .. }
@@ -169,6 +175,7 @@ impl Entry {
             | Self::RunPaused { .. }
             | Self::RunResumed { .. }
             | Self::CancelRequested { .. }
+            | Self::CreditsMoved { .. }
             | Self::RunRetryScheduled { .. }
             | Self::RunRetried { .. }
             | Self::RunSucceeded
@@ -191,6 +198,7 @@ impl Entry {
             Self::StepDispatched { .. } => "step_dispatched",
             Self::AttemptPublished { .. } => "attempt_published",
             Self::StepAcked { .. } => "step_acked",
+            Self::LeaseExtended { .. } => "lease_extended",
             Self::StepPolling { .. } => "step_polling",
             Self::PollDispatched { .. } => "poll_dispatched",
             Self::PollHeld { .. } => "poll_held",
@@ -208,6 +216,7 @@ impl Entry {
             Self::RunResumed { .. } => "run_resumed",
             Self::CancelRequested { .. } => "cancel_requested",
             Self::StepOperated { .. } => "step_operated",
+            Self::CreditsMoved { .. } => "credits_moved",
             Self::RunRetryScheduled { .. } => "run_retry_scheduled",
             Self::RunRetried { .. } => "run_retried",
             Self::RunSucceeded => "run_succeeded",

@@ -60,6 +60,9 @@ fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
             run.cancel = Some(*mode);
             run.retry_at = None;
         }
+        Entry::CreditsMoved { movement } => {
+            run.credits = Some(run.credits.unwrap_or_default().after(movement));
+        }
         Entry::RunRetryScheduled { retry_at, error } => {
             run.status = RunStatus::RetryWait;
             run.retry_at = Some(*retry_at);
@@ -93,6 +96,7 @@ fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
         Entry::StepReadied { step }
         | Entry::AttemptPublished { step }
         | Entry::StepAcked { step }
+        | Entry::LeaseExtended { step, .. }
         | Entry::StepPolling { step, .. }
         | Entry::PollDispatched { step, .. }
         | Entry::PollHeld { step, .. }
@@ -120,6 +124,7 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
             step.status = StepStatus::Acked;
             reach(step, LeaseStage::Acked);
         }
+        Entry::LeaseExtended { expires_at, .. } => extend(step, *expires_at),
         Entry::StepPolling { next_at, .. } => rest_until_asked(step, *next_at, at),
         Entry::PollDispatched { lease, expires_at, wake_at, .. } => {
             ask_again(step, *lease, *expires_at, *wake_at, at);
@@ -162,6 +167,7 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
         | Entry::RunPaused { .. }
         | Entry::RunResumed { .. }
         | Entry::CancelRequested { .. }
+        | Entry::CreditsMoved { .. }
         | Entry::RunRetryScheduled { .. }
         | Entry::RunRetried { .. }
         | Entry::RunSucceeded
@@ -172,6 +178,14 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
         | Entry::StepGathered { .. }
         | Entry::StepExpanded { .. }
         | Entry::StepDispatched { .. } => unreachable!("folded into the run itself"),
+    }
+}
+
+/// Whoever has it may keep it longer.
+fn extend(step: &mut Step, expires_at: Timestamp) {
+    if let Some(lease) = &mut step.lease {
+        lease.expires_at = expires_at;
+        step.wake_at = Some(expires_at);
     }
 }
 

@@ -10,6 +10,7 @@
 pub mod batch;
 pub mod command;
 pub mod condition;
+pub mod credit;
 pub mod decide;
 pub mod definition;
 pub mod duration;
@@ -28,4 +29,5 @@ pub mod step;
 pub mod steps;
 pub mod table;
 pub mod template;
+pub mod terms;
 pub mod time;

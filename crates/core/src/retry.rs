@@ -3,11 +3,13 @@
 //! Jitter is drawn from the run's own id, not from a random source: the same run waits the same
 //! time however often the decision is repeated, and different runs spread out.
 
+use serde::{Deserialize, Serialize};
+
 use crate::duration::Interval;
 use crate::id::RunId;
 
 /// How often a step, or a whole run, is tried, and how long it rests in between.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetryPolicy {
     /// attempts in all, the first included; at least 1
     pub attempts_max: u32,
@@ -18,7 +20,8 @@ pub struct RetryPolicy {
 }
 
 /// The rest after attempt 1, 2, 3 …
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delay {
     /// always the same; zero means at once
     Fixed(Interval),

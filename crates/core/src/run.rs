@@ -7,12 +7,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::credit::CreditState;
 use crate::definition::{CancelMode, Part, StepSpec, Workflow};
 use crate::expansion::Expansion;
 use crate::id::{BatchId, MemberId, RunId, RunNumber, StepIndex, Tenant};
 use crate::lane::Lane;
 use crate::step::{SkipReason, Step, StepError, StepStatus};
 use crate::steps::Steps;
+use crate::terms::Terms;
 use crate::time::Timestamp;
 
 /// Where a run stands.
@@ -156,6 +158,8 @@ pub struct Header {
     pub created_at: Timestamp,
     /// the batch it belongs to, and what it does there
     pub membership: Option<Membership>,
+    /// what it was granted beyond its workflow
+    pub terms: Option<Arc<Terms>>,
 }
 
 /// The batch that a run belongs to, and what it does there.
@@ -239,6 +243,8 @@ pub struct Run {
     pub outputs: Arc<Map<String, Value>>,
     /// when the next attempt of the whole run begins
     pub retry_at: Option<Timestamp>,
+    /// what it has set aside and spent
+    pub credits: Option<CreditState>,
     /// why it failed
     pub error: Option<Arc<StepError>>,
     /// when it last changed
@@ -267,6 +273,7 @@ impl Run {
             expansions: Vec::new(),
             outputs: Arc::default(),
             retry_at: None,
+            credits: None,
             error: None,
             updated_at: created_at,
             started_at: None,

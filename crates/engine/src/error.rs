@@ -1,5 +1,6 @@
 //! Why the engine did not do it, sorted by what the caller does next.
 
+use stepwell_core::credit::Credits;
 use stepwell_core::id::RunId;
 use stepwell_core::refusal::Refusal;
 use stepwell_dialects::problem::Problems;
@@ -35,6 +36,12 @@ pub enum EngineError {
         open: u32,
         /// allowed
         cap: u32,
+    },
+    /// The account does not cover what the run sets aside; grant credits, or lower the estimate.
+    #[error("the account holds {balance} credits, which does not cover the estimate")]
+    CreditsShort {
+        /// what the account holds
+        balance: Credits,
     },
     /// More was asked than can be taken in; try again shortly.
     #[error("the engine is busy; try again shortly")]

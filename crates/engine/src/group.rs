@@ -353,6 +353,8 @@ impl Write {
         match self.new.take() {
             Some(new) => Item::Create(Box::new(self.create(new))),
             None => Item::Advance(Box::new(Advance {
+                credits: Vec::new(),
+                events: Vec::new(),
                 run: Arc::clone(&self.run),
                 from_version: self.from_version,
                 changed: std::mem::take(&mut self.changed).into_iter().collect(),
@@ -385,6 +387,8 @@ impl Write {
     fn create(&mut self, new: NewRun) -> Create {
         let record = merge(&self.records);
         Create {
+            credits: Vec::new(),
+            events: Vec::new(),
             run: Arc::clone(&self.run),
             record,
             key: new.key,
@@ -500,6 +504,7 @@ fn end(write: &mut Write, run: &Run, status: RunStatus, now: Timestamp, settings
         let failed = run.steps.iter().position(|step| step.error.is_some());
         write.dead_letter =
             Some(NewDeadLetter {
+                first_error: None,
                 reason: "run_failed".to_owned(),
                 step: failed.map(|position| run.step_id(StepIndex::at(position)).into_owned()),
                 error: run.error.as_deref().cloned().unwrap_or_else(|| {

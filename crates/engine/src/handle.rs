@@ -335,6 +335,9 @@ impl Handler {
                     }
                     Verdict::Duplicate(holder) => repeated(&ticket.ask, holder),
                     Verdict::TenantFull { open } => Err(full(&ticket.ask, *open)),
+                    Verdict::CreditsShort { balance } => {
+                        Err(EngineError::CreditsShort { balance: *balance })
+                    }
                     Verdict::Stale => {
                         settled.all_stood = false;
                         self.shared.cache.forget(writes[write].run.id());

@@ -214,6 +214,7 @@ async fn send(shared: &Shared, sender: &Sender, row: &OutboxMessage) -> OutboxSe
     }
     tracing::warn!(run = %row.run, %error, "webhook_given_up");
     let letter = NewDeadLetter {
+        first_error: None,
         reason: "webhook_undelivered".to_owned(),
         step: None,
         error: StepError::new("webhook_undelivered", error.to_string()),

@@ -171,6 +171,7 @@ fn put_back(now: Timestamp) -> Disposition {
 fn give_up(order: &Submission, rejection: &Rejection, now: Timestamp) -> Disposition {
     tracing::warn!(message_id = %order.message.message_id, reason = rejection.reason, "order_given_up");
     Disposition::DeadLetter(NewDeadLetter {
+        first_error: None,
         reason: rejection.reason.to_owned(),
         step: None,
         error: rejection.error(),

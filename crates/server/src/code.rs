@@ -202,6 +202,9 @@ codes! {
     /// The data source did not answer as it should.
     SourceFailed = "source_failed", FAILED_DEPENDENCY, "The data source did not answer",
         "Look at the data source, or correct the query of the runbook; nothing was written.";
+    /// The account of the workspace does not cover the estimate.
+    CreditsShort = "credits_short", PAYMENT_REQUIRED, "The workspace has too few credits",
+        "Grant credits to the workspace, or send a lower `credits_estimate`; no job was made.";
     /// The tenant has as many open jobs as it may.
     TenantFull = "tenant_full", TOO_MANY_REQUESTS, "The tenant has too many open jobs",
         "Wait until some have ended, then send the same request again.";

@@ -196,6 +196,7 @@ impl From<EngineError> for ApiError {
             EngineError::Changed { version, .. } => Self::version_mismatch(version),
             EngineError::KeyReused { .. } => Self::new(Code::KeyReused, detail),
             EngineError::TenantFull { .. } => Self::new(Code::TenantFull, detail).retry_after(5),
+            EngineError::CreditsShort { .. } => Self::new(Code::CreditsShort, detail),
             EngineError::Busy => Self::new(Code::Busy, detail).retry_after(1),
             EngineError::Unavailable(_) | EngineError::Elsewhere(_) => {
                 Self::new(Code::Unavailable, detail).retry_after(2)

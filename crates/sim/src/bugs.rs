@@ -227,6 +227,8 @@ impl Bug {
             _ => return None,
         }
         Some(Advance {
+            credits: Vec::new(),
+            events: Vec::new(),
             run: Arc::new(changed),
             from_version: run.version,
             changed: Vec::new(),

@@ -148,5 +148,6 @@ async fn header(engine: &Engine, request: &Request) -> Option<Arc<Header>> {
         actor: "client".to_owned(),
         created_at: engine.now(),
         membership: None,
+        terms: None,
     }))
 }

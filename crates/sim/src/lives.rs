@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, json};
 use stepwell_core::command::{Act, Carried, Command, Fence, Operation, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::decide::{At, decide};
 use stepwell_core::definition::{CancelMode, Part, Workflow};
 use stepwell_core::duration::Interval;
@@ -199,7 +200,7 @@ impl Alone {
         if self.seen.contains(&(step, fence)) {
             self.made.add(fence.lease, outcome.clone());
         }
-        Command::Report { step: StepRef::Index(step), fence, outcome }
+        Command::Report { step: StepRef::Index(step), fence, outcome, spent: Credits::ZERO }
     }
 
     fn outcome(&mut self) -> Outcome {
@@ -274,6 +275,7 @@ fn header(chance: &mut Chance, workflow: Arc<Workflow>) -> Header {
         actor: "nobody".to_owned(),
         created_at: Timestamp::from_millis(NOON_MS),
         membership: None,
+        terms: None,
     }
 }
 

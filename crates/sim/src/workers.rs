@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use stepwell_connectors::bus::LaneSet;
 use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::duration::Interval;
 use stepwell_core::id::LeaseId;
 use stepwell_core::step::{Outcome, StepError};
@@ -188,7 +189,8 @@ impl Attempt {
     }
 
     async fn report(&mut self, fence: Fence, outcome: Outcome) {
-        self.send(Command::Report { step: self.step(), fence, outcome }).await;
+        self.send(Command::Report { step: self.step(), fence, outcome, spent: Credits::ZERO })
+            .await;
     }
 
     async fn send(&mut self, command: Command) {

@@ -60,6 +60,7 @@ pub(crate) fn creation(run: RunId) -> CreateRows {
             created_at: moment(0),
             step_count: STEPS_EACH,
             membership: None,
+            terms: None,
         },
         state: state(0),
         steps: vec![dispatched(run, 0)],
@@ -110,6 +111,7 @@ fn lease_id(run: RunId, step: u16) -> LeaseId {
 fn state(step: u16) -> StateRow {
     let ended = step == STEPS_EACH;
     StateRow {
+        credits: None,
         version: u64::from(step) + 1,
         status: if ended { RunStatus::Succeeded } else { RunStatus::Running },
         attempt: 1,

@@ -278,6 +278,114 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Answer<'_, Vec<BatchEvent>>;
 
+    /// The account of a tenant; all zero if nothing ever moved.
+    fn account(&self, _tenant: Tenant) -> Answer<'_, Account> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Puts credits into an account, or takes them out.
+    fn grant(&self, _grant: Grant) -> Answer<'_, Granted> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Lines of the ledger of a tenant, newest first, before a line; of a run only, if named.
+    fn ledger(
+        &self,
+        _tenant: Tenant,
+        _run: Option<RunId>,
+        _before: Option<i64>,
+        _limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Events after a place, oldest first. What is answered is complete: no event with a lower place
+    /// becomes visible later, whatever instance writes it.
+    fn events(
+        &self,
+        _filter: EventFilter,
+        _after: EventPlace,
+        _limit: usize,
+    ) -> Answer<'_, Events> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Stores an address that is told of events, new or changed.
+    fn put_subscription(&self, _subscription: Subscription) -> Answer<'_, ()> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// All of them, oldest first.
+    fn subscriptions(&self) -> Answer<'_, Vec<Subscription>> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Forgets one; `false` if there is none.
+    fn delete_subscription(&self, _id: String) -> Answer<'_, bool> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Stores a trigger, new or changed. One that exists must be at the version before the given one;
+    /// `false` if it is not, or if a new one exists already.
+    fn put_trigger(&self, _trigger: Trigger) -> Answer<'_, bool> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Triggers by tenant and name.
+    fn triggers(&self, _filter: TriggerFilter) -> Answer<'_, Vec<Trigger>> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Forgets a trigger and its firings; `false` if there is none.
+    fn delete_trigger(&self, _tenant: Tenant, _name: String) -> Answer<'_, bool> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Enabled triggers whose next moment has come, earliest first, and the earliest that has not.
+    fn due_triggers(
+        &self,
+        _now: Timestamp,
+        _limit: usize,
+    ) -> Answer<'_, (Vec<Trigger>, Option<Timestamp>)> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Writes what became of triggers; `false` for each that has changed since it was read.
+    fn progress_triggers(&self, _progress: Vec<TriggerProgress>) -> Answer<'_, Vec<bool>> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Firings of a trigger, newest first; those with this outcome only, if named.
+    fn firings(
+        &self,
+        _tenant: Tenant,
+        _trigger: String,
+        _outcome: Option<FiringOutcome>,
+        _limit: usize,
+    ) -> Answer<'_, Vec<Firing>> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Whether firings of a trigger with these keys are noted, in the same order.
+    fn known_firings(
+        &self,
+        _tenant: Tenant,
+        _trigger: String,
+        _keys: Vec<String>,
+    ) -> Answer<'_, Vec<bool>> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// What is agreed for tenants.
+    fn tenant_policies(&self) -> Answer<'_, Vec<(Tenant, TenantPolicy)>> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
+    /// Agrees on something for a tenant; `None`: nothing any more.
+    fn set_tenant_policy(&self, _tenant: Tenant, _policy: Option<TenantPolicy>) -> Answer<'_, ()> {
+        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
+    }
+
     /// Stores a token; only its hash is kept.
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()>;
 

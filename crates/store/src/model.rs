@@ -1,14 +1,19 @@
 //! What goes into a store and what comes out of it.
 
 mod batch;
+mod credit;
+mod event;
 mod ownership;
 mod stored;
 mod submission;
+mod trigger;
+mod workspace;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use stepwell_core::batch::Tally;
+use stepwell_core::credit::{Credits, Movement};
 use stepwell_core::definition::Part;
 use stepwell_core::id::{LeaseId, RunId, StepIndex, Tenant};
 use stepwell_core::run::{Dialect, Parent, Run, RunStatus};
@@ -16,10 +21,14 @@ use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
 pub use batch::*;
+pub use credit::*;
+pub use event::*;
 pub use ownership::*;
 pub use stepwell_core::entry::Record;
 pub use stored::{StoredHeader, StoredRun};
 pub use submission::*;
+pub use trigger::*;
+pub use workspace::*;
 
 /// The right to write, new with every start of an instance and never given twice.
 ///
@@ -99,6 +108,10 @@ pub struct Create {
     pub expires_at: Option<Timestamp>,
     /// what it moves in the counters of its batch
     pub tally: Option<Tally>,
+    /// what it moves in the account of its tenant, in order
+    pub credits: Vec<Movement>,
+    /// what others are told of it, in order
+    pub events: Vec<NewEvent>,
 }
 
 /// A decision on a run.
@@ -122,6 +135,10 @@ pub struct Advance {
     pub expires_at: Option<Timestamp>,
     /// what it moves in the counters of its batch
     pub tally: Option<Tally>,
+    /// what it moves in the account of its tenant, in order
+    pub credits: Vec<Movement>,
+    /// what others are told of it, in order
+    pub events: Vec<NewEvent>,
     /// its input, special variables or workflow are no longer those it was created with: write the
     /// header anew
     pub header_changed: bool,
@@ -141,6 +158,11 @@ pub enum Verdict {
     TenantFull {
         /// open runs of the tenant
         open: u32,
+    },
+    /// the tenant's account does not cover what a new run sets aside; nothing was stored
+    CreditsShort {
+        /// what the account holds
+        balance: Credits,
     },
 }
 
@@ -375,6 +397,8 @@ pub struct NewDeadLetter {
     pub step: Option<String>,
     /// the last error
     pub error: StepError,
+    /// the first one, if there was another before the last
+    pub first_error: Option<StepError>,
     /// when
     pub at: Timestamp,
 }
@@ -390,6 +414,8 @@ pub struct DeadLetter {
     pub message: Option<String>,
     /// whose it is
     pub tenant: Tenant,
+    /// how the work was asked for
+    pub dialect: Option<Dialect>,
     /// the workflow of the run
     pub workflow: String,
     /// what was given up
@@ -416,8 +442,18 @@ pub struct Settlement {
 pub struct DeadLetterFilter {
     /// of this tenant only
     pub tenant: Option<Tenant>,
+    /// of this dialect only
+    pub dialect: Option<Dialect>,
     /// of this workflow only
     pub workflow: Option<String>,
+    /// given up for this reason only: `run_failed`, `webhook_undelivered`, …
+    pub reason: Option<String>,
+    /// whose last error has this code only
+    pub error_code: Option<String>,
+    /// given up at or after
+    pub from: Option<Timestamp>,
+    /// given up before
+    pub until: Option<Timestamp>,
     /// of this run only
     pub run: Option<RunId>,
     /// this one only

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use stepwell_core::credit::CreditState;
 use stepwell_core::definition::{CancelMode, Part};
 use stepwell_core::id::{RunId, StepIndex, Tenant};
 use stepwell_core::run::{Dialect, Membership, Parent, Routing, Run, RunStatus};
@@ -61,6 +62,7 @@ pub(crate) struct HeaderRow {
     pub(crate) created_at: Timestamp,
     pub(crate) step_count: u16,
     pub(crate) membership: Option<Membership>,
+    pub(crate) terms: Option<String>,
 }
 
 /// What every decision may change about a run.
@@ -77,6 +79,7 @@ pub(crate) struct StateRow {
     pub(crate) current_step: Option<String>,
     pub(crate) error: Option<Arc<StepError>>,
     pub(crate) retry_at: Option<Timestamp>,
+    pub(crate) credits: Option<CreditState>,
     /// the run's true moment; what is stored may be earlier
     pub(crate) wake_at: Option<Timestamp>,
     pub(crate) updated_at: Timestamp,
@@ -163,6 +166,7 @@ impl HeaderRow {
             step_count: u16::try_from(header.specs().len())
                 .expect("a workflow has at most 1,000 steps"),
             membership: header.membership,
+            terms: header.terms.as_deref().map(text),
         }
     }
 
@@ -184,6 +188,7 @@ impl HeaderRow {
             actor: self.actor,
             created_at: self.created_at,
             membership: self.membership,
+            terms: self.terms.map(|terms| value("run_header.terms", &terms)).transpose()?,
         })
     }
 }
@@ -201,6 +206,7 @@ impl StateRow {
             current_step: run.current_step().map(|step| run.spec(step).id.clone()),
             error: run.error.clone(),
             retry_at: run.retry_at,
+            credits: run.credits,
             wake_at: run.wake_at(),
             updated_at: run.updated_at,
             started_at: run.started_at,
@@ -332,6 +338,7 @@ pub(crate) fn decode(
         expansions,
         outputs: map_value("run.outputs", state.outputs.as_deref())?,
         retry_at: state.retry_at,
+        credits: state.credits,
         error: state.error.map(Arc::unwrap_or_clone),
         updated_at: state.updated_at,
         started_at: state.started_at,

@@ -19,6 +19,22 @@ pub(super) fn ack(draft: &mut Draft<'_, '_>, step: &StepRef, fence: Fence) -> Re
     Ok(())
 }
 
+/// A sign of life: whoever has the attempt may keep it longer, where one worker keeps all of it.
+pub(super) fn extend(
+    draft: &mut Draft<'_, '_>,
+    step: &StepRef,
+    fence: Fence,
+) -> Result<(), Refusal> {
+    let step = draft.find(step)?;
+    draft.must_hold_lease(step, fence)?;
+    let keeping = draft.run.header.terms.as_ref().and_then(|terms| terms.keeping);
+    if let Some(keeping) = keeping {
+        let expires_at = draft.now.after(keeping.lease);
+        draft.push(Entry::LeaseExtended { step, expires_at });
+    }
+    Ok(())
+}
+
 /// A worker may have answered before the bus confirmed; then the confirmation is no news.
 pub(super) fn published(
     draft: &mut Draft<'_, '_>,

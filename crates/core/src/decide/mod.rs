@@ -65,9 +65,10 @@ pub fn decide(run: &Run, command: &Command, at: &mut At<'_>) -> Result<Decision,
             adopt::adopt(&mut draft, workflow, superseded, skipped)?;
         }
         Command::Ack { step, fence } => ack::ack(&mut draft, step, *fence)?,
-        Command::Report { step, fence, outcome } => {
-            report::report(&mut draft, step, *fence, outcome)?;
+        Command::Report { step, fence, outcome, spent } => {
+            report::report(&mut draft, step, *fence, outcome, *spent)?;
         }
+        Command::Extend { step, fence } => ack::extend(&mut draft, step, *fence)?,
         Command::Published { step, lease } => ack::published(&mut draft, *step, *lease)?,
         Command::PublishFailed { step, lease, error } => {
             ack::publish_failed(&mut draft, *step, *lease, error)?;

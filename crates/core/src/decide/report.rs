@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::attempt::Failure;
 use super::draft::Draft;
 use crate::command::{Fence, StepRef};
+use crate::credit::Credits;
 use crate::entry::Entry;
 use crate::id::{LeaseId, StepIndex};
 use crate::refusal::Refusal;
@@ -17,9 +18,11 @@ pub(super) fn report(
     step: &StepRef,
     fence: Fence,
     outcome: &Outcome,
+    spent: Credits,
 ) -> Result<(), Refusal> {
     let step = draft.find(step)?;
     draft.must_hold_lease(step, fence)?;
+    draft.spend(spent);
     draft.withdraw(step);
     match outcome {
         Outcome::Succeeded { result } => draft.succeed(step, result),
@@ -92,5 +95,14 @@ impl Draft<'_, '_> {
     pub(super) fn unset(&self, step: StepIndex, result: Option<&Value>) -> Vec<String> {
         let outputs = self.run.outputs_of(step, result);
         outputs.filter(|(_, value)| value.is_none()).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// Books what the worker spent, whatever came of the attempt: the work was done.
+    fn spend(&mut self, amount: Credits) {
+        if amount > Credits::ZERO
+            && let Some(credits) = self.run.credits
+        {
+            self.push(Entry::CreditsMoved { movement: credits.spend(amount) });
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use expect_test::{expect, expect_file};
 use serde_json::{Value, json};
 use stepwell_core::command::{Act, Adopted};
+use stepwell_core::credit::{CreditState, Credits};
 use stepwell_core::definition::{CancelMode, StepSpec, Workflow};
 use stepwell_core::entry::{Entry, OperationKind};
 use stepwell_core::id::{LeaseId, RunId, StepIndex};
@@ -23,7 +24,7 @@ use crate::text;
 use crate::world::{World, after, behind, graph, minutes, object, once, polled, step, undone};
 
 /// How many kinds of entries there are. `place` makes whoever adds one count it here.
-const KINDS: usize = 32;
+const KINDS: usize = 34;
 
 #[test]
 fn the_written_form_of_every_entry_stays_as_it_is() {
@@ -142,6 +143,7 @@ fn entries_of_steps() -> Vec<Entry> {
         },
         Entry::AttemptPublished { step },
         Entry::StepAcked { step },
+        Entry::LeaseExtended { step, expires_at: later },
         Entry::StepPolling { step, next_at: soon },
         Entry::PollDispatched { step, lease, expires_at: later, wake_at: soon },
         Entry::PollHeld { step, wake_at: later },
@@ -185,6 +187,7 @@ fn entries_of_the_run() -> Vec<Entry> {
         Entry::CancelRequested { mode: CancelMode::Immediate, by: somebody() },
         Entry::RunRetryScheduled { retry_at, error: broken() },
         Entry::RunRetried { attempt: 2 },
+        Entry::CreditsMoved { movement: CreditState::reserve(Credits::whole(12)) },
         Entry::RunSucceeded,
         Entry::RunFailed { step: StepIndex(3), error: broken() },
         Entry::RunCancelled,
@@ -252,6 +255,8 @@ fn place(entry: &Entry) -> usize {
         Entry::OutputsCarried { .. } => 29,
         Entry::InputRefreshed { .. } => 30,
         Entry::WorkflowAdopted { .. } => 31,
+        Entry::LeaseExtended { .. } => 32,
+        Entry::CreditsMoved { .. } => 33,
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use stepwell_core::command::{Carried, Command, Fence, Operation, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::decide::Decision;
 use stepwell_core::entry::Entry;
 use stepwell_core::evolve::evolve;
@@ -88,7 +89,12 @@ fn command(world: &mut World, next: &Move, seen: &[Seen]) -> Command {
         }
         Move::Report { step, fence, answer } => {
             let Seen { step, fence } = fenced(*step, *fence);
-            Command::Report { step: StepRef::Index(step), fence, outcome: outcome(*answer) }
+            Command::Report {
+                step: StepRef::Index(step),
+                fence,
+                outcome: outcome(*answer),
+                spent: Credits::ZERO,
+            }
         }
         Move::Published { step, fence } => {
             let Seen { step, fence } = fenced(*step, *fence);

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::run::{Run, RunStatus};
 
 use crate::lives;
@@ -32,7 +33,7 @@ fn next_answer(run: &Run) -> Option<Command> {
     let lease = state.lease.expect("it is under way");
     let fence = Fence { attempt: lease.attempt, lease: lease.id };
     let outcome = success(json!({ "id": 7 }));
-    Some(Command::Report { step: StepRef::Index(step), fence, outcome })
+    Some(Command::Report { step: StepRef::Index(step), fence, outcome, spent: Credits::ZERO })
 }
 
 #[test]

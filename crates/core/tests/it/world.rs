@@ -6,6 +6,7 @@ use expect_test::Expect;
 use serde_json::{Map, Value, json};
 use stepwell_core::command::{Act, Carried, Command, Fence, Operation, StepRef};
 use stepwell_core::condition::Condition;
+use stepwell_core::credit::Credits;
 use stepwell_core::decide::{At, Decision, decide};
 use stepwell_core::definition::{CancelMode, FailureMode, ForEach, Part, Poll};
 use stepwell_core::definition::{StepSpec, TimeoutMode, Workflow};
@@ -205,6 +206,7 @@ pub(crate) fn header(workflow: Workflow) -> Header {
         actor: "tests".to_owned(),
         created_at: Timestamp::from_millis(DAWN_MS),
         membership: None,
+        terms: None,
     }
 }
 
@@ -347,7 +349,7 @@ pub(crate) fn operate(id: &str, operation: Operation) -> Command {
 }
 
 pub(crate) fn report(id: &str, fence: Fence, outcome: Outcome) -> Command {
-    Command::Report { step: named(id), fence, outcome }
+    Command::Report { step: named(id), fence, outcome, spent: Credits::ZERO }
 }
 
 pub(crate) fn success(result: Value) -> Outcome {

@@ -109,6 +109,7 @@ fn header(
         actor: at.actor,
         created_at: at.now,
         membership: None,
+        terms: None,
     }
 }
 

@@ -81,6 +81,7 @@ fn take<'a>(attempts: &mut Vec<AttemptView<'a>>, entry: &'a Entry, at: Timestamp
         | Entry::StepExpanded { .. }
         | Entry::StepGathered { .. }
         | Entry::AttemptPublished { .. }
+        | Entry::LeaseExtended { .. }
         | Entry::PollHeld { .. }
         | Entry::CompensationStarted { .. }
         | Entry::RunStarted
@@ -91,6 +92,7 @@ fn take<'a>(attempts: &mut Vec<AttemptView<'a>>, entry: &'a Entry, at: Timestamp
         | Entry::RunPaused { .. }
         | Entry::RunResumed { .. }
         | Entry::CancelRequested { .. }
+        | Entry::CreditsMoved { .. }
         | Entry::RunRetryScheduled { .. }
         | Entry::RunRetried { .. }
         | Entry::RunSucceeded

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::duration::Interval;
 use stepwell_core::id::{LeaseId, RunId, Tenant};
 use stepwell_core::step::{Outcome, StepError};
@@ -72,7 +73,7 @@ pub fn result(body: &Value) -> Result<(JobRef, Command), Rejection> {
         let outcome = outcome(&mut fields);
         fields.ignore_unknown();
         let (job, step, fence) = attempt?;
-        Some((job, Command::Report { step, fence, outcome: outcome? }))
+        Some((job, Command::Report { step, fence, outcome: outcome?, spent: Credits::ZERO }))
     })
 }
 

@@ -134,6 +134,7 @@ fn header(
         actor: actor.unwrap_or_else(|| SUBMITTER_UNKNOWN.to_owned()),
         created_at: now,
         membership: None,
+        terms: None,
     })
 }
 

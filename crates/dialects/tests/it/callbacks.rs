@@ -32,7 +32,7 @@ fn body(changes: &Value) -> Value {
 fn reported(changes: &Value) -> Outcome {
     let (job, command) = outcome::result(&body(changes)).unwrap();
     assert_eq!(job.run, run_id(1));
-    let Command::Report { step, fence, outcome } = command else { panic!("{command:?}") };
+    let Command::Report { step, fence, outcome, .. } = command else { panic!("{command:?}") };
     assert_eq!(step, StepRef::Id("ocr".to_owned()));
     assert_eq!(fence, Fence { attempt: 2, lease: lease(7) });
     outcome

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use stepwell_core::command::{Carried, Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::decide::{At, decide};
 use stepwell_core::definition::Workflow;
 use stepwell_core::effect::Effect;
@@ -74,7 +75,7 @@ impl World {
     #[track_caller]
     pub(crate) fn report(&mut self, step: &str, outcome: Outcome) {
         let (step, fence) = self.attempt(step);
-        self.tell(&Command::Report { step, fence, outcome });
+        self.tell(&Command::Report { step, fence, outcome, spent: Credits::ZERO });
     }
 
     fn attempt(&self, step: &str) -> (StepRef, Fence) {

@@ -89,6 +89,7 @@ impl BatchRunPlan<'_> {
                 role: self.role,
                 number: self.number,
             }),
+            terms: None,
         })
     }
 }

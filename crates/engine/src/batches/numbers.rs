@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::id::{LeaseId, RunId, StepIndex};
 use stepwell_core::run::{BatchRole, Parent, Run};
 use stepwell_dialects::runbooks::job_id::{Job, JobId, fence_of};
@@ -51,7 +52,8 @@ pub(super) async fn report(
     // Without a lease it is asked all the same: the run says no, and the report is kept for audit.
     let fence = Fence { attempt, lease: lease.map_or(LeaseId(Uuid::nil()), |lease| lease.id) };
     let outcome = result.outcome.clone();
-    let command = Command::Report { step: StepRef::Index(step), fence, outcome };
+    let command =
+        Command::Report { step: StepRef::Index(step), fence, outcome, spent: Credits::ZERO };
     let mut answers = intake.ask(vec![Ask::command(run.id(), command)]).await?;
     match answers.pop() {
         Some(Ok(_)) => Ok(NumberedReport::Accepted),

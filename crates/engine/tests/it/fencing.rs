@@ -1,6 +1,7 @@
 //! What comes too late, twice, or from the wrong attempt changes nothing.
 
 use stepwell_core::command::{Command, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::id::LeaseId;
 use stepwell_core::refusal::Refusal;
 use stepwell_core::run::RunStatus;
@@ -38,7 +39,7 @@ async fn a_result_with_a_made_up_lease_is_refused() {
     let mut forged = fence(&taken);
     forged.lease = LeaseId(uuid::Uuid::from_u128(7));
     let step = StepRef::Index(taken.directive.step);
-    let command = Command::Report { step, fence: forged, outcome: success() };
+    let command = Command::Report { step, fence: forged, outcome: success(), spent: Credits::ZERO };
     let refused = world.engine.command(run, command).await.expect_err("a made-up lease");
     assert!(matches!(refused, EngineError::Refused(Refusal::LeaseLost { current: 1 })));
 }

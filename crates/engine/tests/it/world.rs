@@ -9,6 +9,7 @@ use stepwell_connectors::bus::embedded::{self, EmbeddedBus};
 use stepwell_connectors::clock::ManualClock;
 use stepwell_connectors::egress::{Egress, Policy};
 use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::definition::Part;
 use stepwell_core::entry::Entry;
 use stepwell_core::id::{RunId, Tenant};
@@ -108,6 +109,7 @@ impl World {
             actor: "tester".to_owned(),
             created_at: self.engine.now(),
             membership: None,
+            terms: None,
         }
     }
 
@@ -233,7 +235,7 @@ pub(crate) fn fence(taken: &Taken) -> Fence {
 
 pub(crate) fn report(taken: &Taken, outcome: Outcome) -> Command {
     let step = StepRef::Index(taken.directive.step);
-    Command::Report { step, fence: fence(taken), outcome }
+    Command::Report { step, fence: fence(taken), outcome, spent: Credits::ZERO }
 }
 
 pub(crate) fn success() -> Outcome {

@@ -143,6 +143,7 @@ impl Oracle {
                 Verdict::Done => self.done(touched, committed, &mut read),
                 Verdict::Duplicate(holder) => self.duplicate(touched, holder.run),
                 Verdict::TenantFull { open } => self.tenant_full(touched, *open),
+                Verdict::CreditsShort { .. } => Ok(()),
                 Verdict::Stale => {
                     self.saw(Probe::StaleWrite);
                     Ok(())

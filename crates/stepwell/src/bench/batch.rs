@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use stepwell_connectors::bus::LaneSet;
 use stepwell_core::batch::{Batch, BatchCommand, BatchStatus, PhaseStatus};
 use stepwell_core::command::{Act, Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::id::BatchId;
 use stepwell_core::step::Outcome;
 use stepwell_dialects::runbooks::accept::publication;
@@ -232,7 +233,10 @@ async fn worker(engine: &Engine, over: &AtomicBool) -> Result<(), BenchError> {
             let fence = Fence { attempt: directive.attempt, lease: directive.lease };
             let outcome = Outcome::Succeeded { result: json!({ "complete": true }) };
             let step = StepRef::Index(directive.step);
-            Ask::command(taken.run.id(), Command::Report { step, fence, outcome })
+            Ask::command(
+                taken.run.id(),
+                Command::Report { step, fence, outcome, spent: Credits::ZERO },
+            )
         });
         for answer in engine.ask(reports.collect()).await? {
             answer?;

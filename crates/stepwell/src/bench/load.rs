@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use stepwell_connectors::bus::LaneSet;
 use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::run::Run;
 use stepwell_core::step::Outcome;
 use stepwell_dialects::commands;
@@ -217,6 +218,7 @@ fn report(taken: &Taken) -> Ask {
         step: StepRef::Index(directive.step),
         fence: Fence { attempt: directive.attempt, lease: directive.lease },
         outcome: Outcome::Succeeded { result: Value::Null },
+        spent: Credits::ZERO,
     };
     Ask::command(taken.run.id(), command)
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use stepwell_connectors::bus::LaneSet;
 use stepwell_connectors::clock::Clock;
 use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::definition::StepSpec;
 use stepwell_core::step::{Outcome, StepError};
 use stepwell_dialects::runbooks::Runbook;
@@ -106,6 +107,7 @@ impl Workers {
             step: StepRef::Index(directive.step),
             fence: Fence { attempt: directive.attempt, lease: directive.lease },
             outcome: outcome(verdict, spec),
+            spent: Credits::ZERO,
         };
         // A step that was given up meanwhile needs no answer.
         let _ = self.engine.ask_one(Ask::command(run.id(), command)).await;

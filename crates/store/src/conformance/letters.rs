@@ -59,6 +59,7 @@ pub async fn dead_letters_are_found_again(subject: Subject) {
     }
     let newest = letters(&world, all()).await.remove(0);
     let expected = DeadLetter {
+        dialect: None,
         id: ids[2],
         run: Some(run_id(3)),
         message: None,

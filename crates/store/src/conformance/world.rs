@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Map, Value, json};
 use stepwell_core::batch::Tally;
 use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::credit::Credits;
 use stepwell_core::decide::{At, decide};
 use stepwell_core::definition::{
     CancelMode, FailureMode, ForEach, Part, Poll, StepSpec, TimeoutMode, Workflow,
@@ -164,6 +165,7 @@ pub fn header(number: u64) -> Header {
         actor: "conformance".to_owned(),
         created_at: at(0),
         membership: None,
+        terms: None,
     }
 }
 
@@ -242,6 +244,8 @@ pub fn started(header: Header) -> Create {
     let (run, record) = decision(&run, &Command::Start { carried: Vec::new() }, created_at);
     let tally = Tally::moved(None, &run);
     Create {
+        credits: Vec::new(),
+        events: Vec::new(),
         run: Arc::new(run),
         record,
         key: None,
@@ -276,6 +280,8 @@ fn decided_at(run: &Arc<Run>, command: &Command, now: Timestamp) -> Advance {
     let tally = Tally::moved(Some(run), &after);
     let header_changed = run.header != after.header;
     Advance {
+        credits: Vec::new(),
+        events: Vec::new(),
         run: Arc::new(after),
         from_version: run.version,
         changed,
@@ -313,7 +319,7 @@ pub fn failure(run: &Run) -> Command {
 /// The worker of the first step under way answers.
 pub fn report(run: &Run, outcome: Outcome) -> Command {
     let (step, fence) = under_way(run);
-    Command::Report { step: StepRef::Index(step), fence, outcome }
+    Command::Report { step: StepRef::Index(step), fence, outcome, spent: Credits::ZERO }
 }
 
 /// A worker took the first step under way.
@@ -346,6 +352,7 @@ pub fn message(body: &str, due_at: Timestamp) -> NewMessage {
 /// A dead letter.
 pub fn letter(reason: &str) -> NewDeadLetter {
     NewDeadLetter {
+        first_error: None,
         reason: reason.to_owned(),
         step: Some("first".to_owned()),
         error: StepError::new("no_such_user", "there is no such user"),

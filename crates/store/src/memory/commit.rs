@@ -172,6 +172,7 @@ impl Tables {
         self.dead_letters_ever += 1;
         let id = self.dead_letters_ever;
         let letter = DeadLetter {
+            dialect: None,
             id,
             run: Some(run),
             message: None,

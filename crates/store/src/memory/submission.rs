@@ -81,6 +81,7 @@ impl Tables {
                     self.dead_letters_ever += 1;
                     let id = self.dead_letters_ever;
                     let letter = DeadLetter {
+                        dialect: None,
                         id,
                         run: None,
                         message: Some(body),

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use stepwell_core::credit::CreditState;
 use stepwell_core::definition::{CancelMode, Part, Workflow};
 use stepwell_core::expansion::Expansion;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Dialect, Header, Membership, Parent, Routing, Run, RunStatus};
 use stepwell_core::step::StepError;
 use stepwell_core::steps::Steps;
+use stepwell_core::terms::Terms;
 use stepwell_core::time::Timestamp;
 
 use super::Epoch;
@@ -45,6 +47,8 @@ pub struct StoredRun {
     pub outputs: Map<String, Value>,
     /// when the next attempt of the whole run begins
     pub retry_at: Option<Timestamp>,
+    /// what it has set aside and spent
+    pub credits: Option<CreditState>,
     /// why it failed
     pub error: Option<StepError>,
     /// when it last changed
@@ -90,6 +94,8 @@ pub struct StoredHeader {
     pub created_at: Timestamp,
     /// the batch it belongs to
     pub membership: Option<Membership>,
+    /// what it was granted beyond its workflow
+    pub terms: Option<Arc<Terms>>,
 }
 
 impl StoredRun {
@@ -114,6 +120,7 @@ impl StoredRun {
             actor: header.actor.clone(),
             created_at: header.created_at,
             membership: header.membership,
+            terms: header.terms.clone(),
         };
         Self {
             owner: None,
@@ -130,6 +137,7 @@ impl StoredRun {
             expansions: run.expansions.clone(),
             outputs: (*run.outputs).clone(),
             retry_at: run.retry_at,
+            credits: run.credits,
             error: run.error.as_deref().cloned(),
             updated_at: run.updated_at,
             started_at: run.started_at,
@@ -159,6 +167,7 @@ impl StoredRun {
             actor: stored.actor,
             created_at: stored.created_at,
             membership: stored.membership,
+            terms: stored.terms,
         };
         Run {
             header: Arc::new(header),
@@ -172,6 +181,7 @@ impl StoredRun {
             expansions: self.expansions,
             outputs: Arc::new(self.outputs),
             retry_at: self.retry_at,
+            credits: self.credits,
             error: self.error.map(Arc::new),
             updated_at: self.updated_at,
             started_at: self.started_at,

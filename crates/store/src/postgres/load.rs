@@ -102,6 +102,7 @@ fn read_run(row: &Row) -> Result<(Option<Epoch>, HeaderRow, StateRow), StoreErro
         traceparent: None,
         actor: String::new(),
         membership: None,
+        terms: None,
     };
     let state = read_state(&mut columns)?;
     header.resumes = columns.run_id_if_any()?;
@@ -136,6 +137,7 @@ fn read_membership(columns: &mut Columns<'_>) -> Result<Option<Membership>, Stor
 
 fn read_state(columns: &mut Columns<'_>) -> Result<StateRow, StoreError> {
     Ok(StateRow {
+        credits: None,
         version: columns.count()?,
         status: columns.word(RunStatus::of_word)?,
         attempt: columns.count()?,

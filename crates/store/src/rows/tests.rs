@@ -148,6 +148,7 @@ fn header() -> impl Strategy<Value = Header> {
             actor: people.2,
             created_at,
             membership,
+            terms: None,
         },
     )
 }
@@ -209,6 +210,7 @@ fn run() -> impl Strategy<Value = Run> {
             expansions,
             outputs: Arc::new(outputs),
             retry_at: moments.0,
+            credits: None,
             error: error.map(Arc::new),
             updated_at: moments.1,
             started_at: moments.2,

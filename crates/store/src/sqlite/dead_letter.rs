@@ -46,12 +46,14 @@ pub(super) fn list(
 fn read(row: &Row<'_>) -> Result<DeadLetter, StoreError> {
     let mut columns = Columns::of(row);
     Ok(DeadLetter {
+        dialect: None,
         id: columns.take()?,
         run: columns.run_id_if_any()?,
         message: columns.take()?,
         tenant: columns.tenant()?,
         workflow: columns.take()?,
         letter: NewDeadLetter {
+            first_error: None,
             reason: columns.take()?,
             step: columns.take()?,
             error: StepError { code: columns.take()?, message: columns.take()? },

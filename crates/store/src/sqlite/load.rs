@@ -88,6 +88,7 @@ fn read_run(row: &Row<'_>) -> Result<(HeaderRow, StateRow), StoreError> {
         traceparent: None,
         actor: String::new(),
         membership: None,
+        terms: None,
     };
     let state = read_state(&mut columns)?;
     header.resumes = columns.run_id_if_any()?;
@@ -111,6 +112,7 @@ pub(super) fn read_parent(columns: &mut Columns<'_, '_>) -> Result<Option<Parent
 
 fn read_state(columns: &mut Columns<'_, '_>) -> Result<StateRow, StoreError> {
     Ok(StateRow {
+        credits: None,
         version: columns.count()?,
         status: columns.word(RunStatus::of_word)?,
         attempt: columns.count()?,

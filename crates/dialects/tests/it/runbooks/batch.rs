@@ -154,6 +154,7 @@ impl BatchWorld {
             actor: "scheduler".to_owned(),
             created_at: made_at(),
             membership: Some(Membership { batch: BATCH, member, role, number }),
+            terms: None,
         }
     }
 }

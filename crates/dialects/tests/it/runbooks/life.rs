@@ -37,6 +37,7 @@ fn begin(workflow: Workflow, member: &Value) -> World {
         actor: "scheduler".to_owned(),
         created_at: start(),
         membership: None,
+        terms: None,
     })
 }
 

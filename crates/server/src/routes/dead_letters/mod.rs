@@ -116,6 +116,7 @@ async fn list(State(api): State<Api>, caller: Caller, query: Query) -> Result<Re
         with_settled: settled.unwrap_or(false),
         before: parameters.read("cursor", "the next_cursor before", |text| text.parse().ok())?,
         limit,
+        ..DeadLetterFilter::default()
     };
     let letters = api.engine().store().dead_letters(filter).await?;
     let next = letters.last().filter(|_| letters.len() == limit).map(|last| last.id.to_string());

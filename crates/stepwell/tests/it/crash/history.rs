@@ -110,6 +110,8 @@ impl History<'_> {
             | Entry::StepExpanded { .. }
             | Entry::StepGathered { .. }
             | Entry::AttemptPublished { .. }
+            | Entry::LeaseExtended { .. }
+            | Entry::CreditsMoved { .. }
             | Entry::PollHeld { .. }
             | Entry::StepHeld { .. }
             | Entry::CompensationStarted { .. }

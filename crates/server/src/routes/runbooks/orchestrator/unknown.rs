@@ -42,6 +42,7 @@ pub(super) async fn keep(
             id: event.id,
             deliveries: event.deliveries,
             disposition: Disposition::DeadLetter(NewDeadLetter {
+                first_error: None,
                 reason: reason.reason().to_owned(),
                 step: None,
                 error: reason.error(),
