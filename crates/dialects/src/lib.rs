@@ -19,4 +19,5 @@ pub mod resume;
 pub mod runbooks;
 mod text;
 pub mod workflow;
+pub mod workspaces;
 pub mod yaml;

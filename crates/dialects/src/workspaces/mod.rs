@@ -1,0 +1,3 @@
+//! The workspaces dialect: jobs with attempts, dead letters, credits, retention and triggers.
+
+pub mod schedule;
