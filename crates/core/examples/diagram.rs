@@ -30,7 +30,8 @@ is expanded into items, each of which is a step with this same life, and ends af
 ";
 
 const RUN_INTRO: &str = "\
-A run is under way from its first recorded attempt on. It ends when all its steps have ended: as cancelled if somebody asked
+A run is under way from its first recorded attempt on; where one worker keeps an attempt, from the moment a worker has taken it,
+and it is ready again while the message of its next attempt waits for a worker. It ends when all its steps have ended: as cancelled if somebody asked
 for it, else as failed if a step failed whose failure matters, else as succeeded.
 ";
 

@@ -23,7 +23,8 @@ pub struct Directive {
 pub enum Effect {
     /// hand a directive to the bus
     Publish(Directive),
-    /// the bus may forget a directive: its lease has ended, whether a worker answered or not
+    /// the bus may forget a directive: its lease has ended, whether a worker answered or not, or a
+    /// worker has taken it and keeps it
     Withdraw(Directive),
     /// create and start another run, in the same transaction
     StartRun(Arc<Header>),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::command::Adopted;
+use crate::credit::CreditState;
 use crate::entry::{Entry, OperationKind, Record};
 use crate::expansion::{Expansion, Place};
 use crate::id::{LeaseId, StepIndex};
@@ -42,7 +43,10 @@ pub fn evolve(run: &mut Run, entry: &Entry, at: Timestamp) {
 
 fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
     match entry {
-        Entry::RunStarted => run.status = RunStatus::Ready,
+        Entry::RunStarted => {
+            run.status = RunStatus::Ready;
+            run.credits = run.credit_terms().map(|_| CreditState::default());
+        }
         Entry::OutputsCarried { outputs } => add_outputs(run, outputs),
         Entry::InputRefreshed { input, special } => {
             let header = Arc::make_mut(&mut run.header);
@@ -86,16 +90,19 @@ fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
         Entry::StepExpanded { step, items } => expand(run, *step, items),
         Entry::StepDispatched { step, .. } => {
             dispatch(&mut run.steps[step.position()], entry, at);
-            // A person may retry a step that was held for the next attempt of the whole run.
-            if matches!(run.status, RunStatus::Ready | RunStatus::RetryWait) {
-                run.status = RunStatus::Running;
-                run.retry_at = None;
+            // Where one worker keeps the attempt, its message waits until a worker has taken it.
+            if run.keeping().is_none() || run.status != RunStatus::Ready {
+                get_under_way(run, at);
             }
-            run.started_at.get_or_insert(at);
+        }
+        Entry::StepAcked { step } => {
+            evolve_step(&mut run.steps[step.position()], entry, at);
+            if run.keeping().is_some() {
+                get_under_way(run, at);
+            }
         }
         Entry::StepReadied { step }
         | Entry::AttemptPublished { step }
-        | Entry::StepAcked { step }
         | Entry::LeaseExtended { step, .. }
         | Entry::StepPolling { step, .. }
         | Entry::PollDispatched { step, .. }
@@ -189,9 +196,22 @@ fn extend(step: &mut Step, expires_at: Timestamp) {
     }
 }
 
+/// The run has begun. A person may also retry a step that was held for the next attempt of the whole
+/// run, or open a gate during the rest.
+fn get_under_way(run: &mut Run, at: Timestamp) {
+    if matches!(run.status, RunStatus::Ready | RunStatus::RetryWait) {
+        run.status = RunStatus::Running;
+        run.retry_at = None;
+    }
+    run.started_at.get_or_insert(at);
+}
+
 /// The next attempt of the whole run begins; what was held for it has all its tries again.
 fn try_again(run: &mut Run, attempt: u32) {
-    run.status = RunStatus::Running;
+    run.status = match run.keeping() {
+        Some(_) => RunStatus::Ready,
+        None => RunStatus::Running,
+    };
     run.attempt = attempt;
     run.retry_at = None;
     for position in 0..run.steps.len() {

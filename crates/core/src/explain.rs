@@ -125,6 +125,7 @@ fn summary(run: &Run, now: Timestamp) -> String {
         RunStatus::Ready | RunStatus::Running if run.paused => {
             format!("the run is paused; {progress}; resume it to go on")
         }
+        RunStatus::Ready if run.keeping().is_some() => queued(run, now, &progress),
         RunStatus::Ready => format!("the run is ready; nothing was dispatched yet; {progress}"),
         RunStatus::Running => format!("the run is under way; {progress}"),
     }
@@ -142,6 +143,7 @@ fn wait(run: &Run, index: StepIndex, word: &'static str, now: Timestamp) -> Wait
         "resume" => ("could go on, but the run is paused".to_owned(), Some("resume the run")),
         "items" => (items::progress(run, index), None),
         "turn" => ("waits until fewer items of its step are under way".to_owned(), None),
+        "worker" if run.keeping().is_some() => keeper(run, &spec.pool, step, now),
         "worker" => worker(&spec.pool, step),
         "poll" => ("the worker's last answer was: not finished yet".to_owned(), None),
         "poll_answer" => ("the worker was asked again whether it is finished".to_owned(), None),
@@ -175,6 +177,35 @@ fn worker(pool: &str, step: &Step) -> (String, Option<&'static str>) {
     )
 }
 
+/// The message of an attempt is in a queue, and the run with it.
+fn queued(run: &Run, now: Timestamp, progress: &str) -> String {
+    let since = run.steps.iter().filter(|step| step.is_in_flight()).find_map(|it| it.dispatched_at);
+    let since = since.map_or_else(String::new, |at| format!(" since {}", ago(at, now)));
+    let (attempt, attempts_max) = (run.attempt, run.attempts_max());
+    format!("attempt {attempt} of {attempts_max} waits for a worker{since}; {progress}")
+}
+
+/// Who has the step where one worker keeps an attempt, and what becomes of it in silence.
+fn keeper(run: &Run, pool: &str, step: &Step, now: Timestamp) -> (String, Option<&'static str>) {
+    let attempt = run.attempt;
+    let since = step.dispatched_at.map_or_else(|| "now".to_owned(), |at| ago(at, now));
+    if step.status == StepStatus::Acked {
+        return (
+            format!(
+                "is with the worker of pool {pool:?} that has attempt {attempt} of the run; each sign \
+                 of life extends its lease, and after silence the attempt has failed"
+            ),
+            None,
+        );
+    }
+    (
+        format!(
+            "the message of attempt {attempt} waits for a worker of pool {pool:?} since {since}"
+        ),
+        Some("see that a worker of this pool is running"),
+    )
+}
+
 fn retry(step: &Step) -> String {
     let attempt = step.attempt;
     match &step.error {
@@ -199,6 +230,10 @@ fn moment(at: Timestamp, now: Timestamp) -> String {
     } else {
         format!("in {} ({at})", roughly(at.since(now).as_millis()))
     }
+}
+
+fn ago(at: Timestamp, now: Timestamp) -> String {
+    format!("{at} ({})", roughly(now.since(at).as_millis()))
 }
 
 /// A time as a person would say it: the two largest units that matter.

@@ -58,6 +58,25 @@ impl RunId {
     }
 }
 
+impl LeaseId {
+    /// The lease under which whoever had this one goes on with another step, without a message.
+    ///
+    /// It follows from this one, so that any instance can tell a worker what it goes on with, also when
+    /// the answer to its report was lost. Nobody else can guess it who could not guess this one.
+    #[must_use]
+    pub fn for_next(self, step: StepIndex, attempt: u32) -> Self {
+        let (high, low) = self.0.as_u64_pair();
+        let salt = u64::from(attempt) << 16 | u64::from(step.0);
+        // The finalizer of SplitMix64: every bit of what goes in moves half of those that come out.
+        let mut mixed = low ^ salt.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^= mixed >> 31;
+        // The two bits that make it a UUID stay what they are in one.
+        Self(Uuid::from_u64_pair(high, mixed >> 2 | 1 << 63))
+    }
+}
+
 impl StepIndex {
     /// The index as a position in a slice.
     #[must_use]

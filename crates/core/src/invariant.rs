@@ -5,6 +5,7 @@ mod items;
 
 use std::collections::BTreeSet;
 
+use crate::credit::Credits;
 use crate::id::StepIndex;
 use crate::run::{Run, RunStatus};
 use crate::step::{Step, StepStatus};
@@ -71,6 +72,9 @@ fn check_step_change(before: &Run, old: &Step, new: &Step) -> Result<(), &'stati
 fn check_step(run: &Run, index: StepIndex, step: &Step) -> Result<(), Breach> {
     let at = |rule| Breach { rule, step: Some(index.position()) };
     check_attempts(step, run.spec(index).retry.attempts_max).map_err(at)?;
+    if run.status == RunStatus::Ready && run.is_kept(index) {
+        return Err(at("a run whose attempt a worker has taken is under way"));
+    }
     items::are_where_they_belong(run, index, step).map_err(at)
 }
 
@@ -128,5 +132,21 @@ fn check_run(run: &Run) -> Result<(), Breach> {
     if (run.status == RunStatus::RetryWait) != run.retry_at.is_some() {
         return Err(of_run("a run waits for its next attempt exactly when it has a time for it"));
     }
+    check_credits(run)?;
     items::agree_with_their_steps(run)
+}
+
+fn check_credits(run: &Run) -> Result<(), Breach> {
+    let begun = run.started_at.is_some() || run.status.is_terminal();
+    if begun && run.cancel.is_none() && run.credits.is_some() != run.credit_terms().is_some() {
+        return Err(of_run("a run counts credits exactly when it has terms for them"));
+    }
+    let Some(credits) = run.credits else { return Ok(()) };
+    if credits.reserved < Credits::ZERO || credits.spent < Credits::ZERO {
+        return Err(of_run("no run sets aside or spends less than nothing"));
+    }
+    if run.status.is_terminal() && credits.reserved != Credits::ZERO {
+        return Err(of_run("a run that has ended has nothing set aside"));
+    }
+    Ok(())
 }

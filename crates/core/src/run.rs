@@ -23,9 +23,10 @@ use crate::time::Timestamp;
 pub enum RunStatus {
     /// it exists; nothing was decided yet
     Created,
-    /// it may go; no attempt was recorded yet
+    /// it may go; no attempt was recorded yet, or, where one worker keeps an attempt, none has taken
+    /// its message yet
     Ready,
-    /// at least one attempt was recorded
+    /// at least one attempt was recorded, or taken where one worker keeps it
     Running,
     /// an attempt of the whole run failed; the next one waits for its time
     RetryWait,
@@ -249,7 +250,7 @@ pub struct Run {
     pub error: Option<Arc<StepError>>,
     /// when it last changed
     pub updated_at: Timestamp,
-    /// the first recorded attempt
+    /// the first recorded attempt; where one worker keeps an attempt, when the first was taken
     pub started_at: Option<Timestamp>,
     /// when it ended
     pub ended_at: Option<Timestamp>,

@@ -8,29 +8,14 @@ use crate::id::{LeaseId, StepIndex};
 use crate::refusal::Refusal;
 use crate::step::{LeaseStage, StepError, StepStatus};
 
-/// An ack says that a worker has the directive. It does not extend the attempt's time.
+/// An ack says that a worker has the directive. It does not extend the attempt's time, except
+/// where one worker keeps the attempt: its time begins here.
 pub(super) fn ack(draft: &mut Draft<'_, '_>, step: &StepRef, fence: Fence) -> Result<(), Refusal> {
     let step = draft.find(step)?;
     draft.must_hold_lease(step, fence)?;
     // A second ack, or one for a question of a poll, tells nothing new.
     if draft.step(step).status == StepStatus::Dispatched {
-        draft.push(Entry::StepAcked { step });
-    }
-    Ok(())
-}
-
-/// A sign of life: whoever has the attempt may keep it longer, where one worker keeps all of it.
-pub(super) fn extend(
-    draft: &mut Draft<'_, '_>,
-    step: &StepRef,
-    fence: Fence,
-) -> Result<(), Refusal> {
-    let step = draft.find(step)?;
-    draft.must_hold_lease(step, fence)?;
-    let keeping = draft.run.header.terms.as_ref().and_then(|terms| terms.keeping);
-    if let Some(keeping) = keeping {
-        let expires_at = draft.now.after(keeping.lease);
-        draft.push(Entry::LeaseExtended { step, expires_at });
+        draft.take(step);
     }
     Ok(())
 }

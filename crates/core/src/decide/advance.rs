@@ -120,6 +120,7 @@ impl Draft<'_, '_> {
             Some((step, error)) => Entry::RunFailed { step, error },
             None => Entry::RunSucceeded,
         };
+        self.settle_credits(&entry);
         self.push(entry);
         self.follow_with(Effect::Ended { status: self.run.status });
     }
@@ -147,7 +148,7 @@ impl Draft<'_, '_> {
         }
         let Some(held) = self.run.steps.iter().find(|step| step.is_held()) else { return };
         let error = held.error.as_deref().cloned();
-        let Some(policy) = &self.run.header.workflow.run_retry else { return };
+        let Some(policy) = self.run.run_retry() else { return };
         let delay = policy.delay_after(self.run.attempt, self.run.id(), u32::MAX);
         let retry_at = self.now.after(delay);
         let error = error.unwrap_or_else(|| StepError::new("failed", "a step failed"));

@@ -43,7 +43,7 @@ impl Failure {
         Self { error, retryable: true, retry_after: None, counted: false, timed_out: false }
     }
 
-    fn timed_out(error: StepError, retryable: bool) -> Self {
+    pub(super) fn timed_out(error: StepError, retryable: bool) -> Self {
         Self { error, retryable, retry_after: None, counted: true, timed_out: true }
     }
 }
@@ -69,9 +69,15 @@ impl Draft<'_, '_> {
                 return;
             }
         };
-        let lease = LeaseId(self.fresh());
         let attempt = self.step(step).attempt.saturating_add(1);
-        let expires_at = self.now.after(self.spec(step).timeout);
+        if let Some((lease, expires_at)) = self.goes_on(step, attempt) {
+            self.push(Entry::StepDispatched { step, attempt, lease, expires_at, params, kind });
+            self.push(Entry::StepAcked { step });
+            return;
+        }
+        let lease = LeaseId(self.fresh());
+        let patience = self.run.keeping().map_or(self.spec(step).timeout, |it| it.unclaimed);
+        let expires_at = self.now.after(patience);
         self.push(Entry::StepDispatched { step, attempt, lease, expires_at, params, kind });
         self.publish(step);
     }
@@ -105,10 +111,8 @@ impl Draft<'_, '_> {
 
     /// Ends the attempt under way: another one follows, now or later, or the step has failed.
     pub(super) fn end_attempt(&mut self, step: StepIndex, failure: Failure) {
-        let spec = self.spec(step);
-        let tries = self.step(step).tries;
         let may_retry = failure.retryable && self.run.cancel.is_none();
-        if may_retry && (tries < spec.retry.attempts_max || !failure.counted) {
+        if may_retry && (self.tries_remain(step) || !failure.counted) {
             let retry_at = self.retry_at(step, &failure);
             let counted = failure.counted;
             self.push(Entry::AttemptFailed { step, error: failure.error, retry_at, counted });
@@ -134,20 +138,33 @@ impl Draft<'_, '_> {
     /// after a person's retry.
     fn retry_at(&self, step: StepIndex, failure: &Failure) -> Timestamp {
         let tries = self.step(step).tries.max(1);
-        let by_policy = self.spec(step).retry.delay_after(tries, self.run.id(), u32::from(step.0));
+        let policy = &self.spec(step).retry;
+        let by_policy = match self.run.keeping() {
+            Some(_) => Interval::ZERO,
+            None => policy.delay_after(tries, self.run.id(), u32::from(step.0)),
+        };
         let asked = failure.retry_after.unwrap_or(Interval::ZERO).min(RETRY_AFTER_MAX);
         // A bus that refuses everything must not be asked as fast as it can say no.
         let floor = if failure.counted { Interval::ZERO } else { UNPUBLISHED_REST };
         self.now.after(by_policy.max(asked).max(floor))
     }
 
+    /// Where one worker keeps an attempt, every failure of a step is a failure of that attempt.
+    fn tries_remain(&self, step: StepIndex) -> bool {
+        let is_kept = self.run.keeping().is_some();
+        !is_kept && self.step(step).tries < self.spec(step).retry.attempts_max
+    }
+
     pub(super) fn run_attempts_remain(&self) -> bool {
-        let policy = self.run.header.workflow.run_retry.as_ref();
-        policy.is_some_and(|policy| self.run.attempt < policy.attempts_max)
+        self.run.run_retry().is_some_and(|policy| self.run.attempt < policy.attempts_max)
     }
 
     /// An attempt took longer than it may.
     pub(super) fn time_out_attempt(&mut self, step: StepIndex) {
+        if let Some(keeping) = self.run.keeping() {
+            self.give_up_waiting(step, keeping);
+            return;
+        }
         let spec = self.spec(step);
         let again = spec.on_timeout == TimeoutMode::Republish;
         let error = StepError::new(
@@ -174,7 +191,8 @@ impl Draft<'_, '_> {
 
     /// Takes the directive under way back from the bus, if there is one.
     pub(super) fn withdraw(&mut self, step: StepIndex) {
-        if let Some(directive) = self.step(step).directive(step) {
+        let with_bus = !self.is_kept(step);
+        if let Some(directive) = self.step(step).directive(step).filter(|_| with_bus) {
             self.follow_with(Effect::Withdraw(directive));
         }
     }
@@ -182,8 +200,11 @@ impl Draft<'_, '_> {
     /// Writes the end of a step that did not succeed, and what its workflow wants to follow.
     pub(super) fn fail(&mut self, step: StepIndex, entry: Entry) {
         self.push(entry);
-        let rest_is_lost = self.run.header.workflow.failure == FailureMode::CancelRest
-            && !self.spec(step).continue_on_failure;
+        // A run whose attempts are kept by one worker is over at once: no other branch goes on for a
+        // run that can only fail.
+        let cancels_rest = self.run.header.workflow.failure == FailureMode::CancelRest
+            || self.run.keeping().is_some();
+        let rest_is_lost = cancels_rest && !self.spec(step).continue_on_failure;
         match self.run.item(step).map(|item| item.step) {
             // What follows a failure follows once, for the step that the item belongs to.
             Some(expanded) if rest_is_lost => self.fail_with_items(expanded),
@@ -222,6 +243,8 @@ impl Draft<'_, '_> {
             resumes: None,
             input: with_outputs(&self.run),
             created_at: self.now,
+            // What was granted was granted for the work, not for undoing it.
+            terms: None,
             ..Header::clone(&self.run.header)
         };
         self.push(Entry::CompensationStarted { step, run: id });

@@ -13,7 +13,7 @@ pub(super) fn cancel(
     by: &Act,
 ) -> Result<(), Refusal> {
     draft.must_be_open()?;
-    let mode = mode.unwrap_or(draft.run.header.workflow.cancel);
+    let mode = mode.unwrap_or(draft.run.cancel_mode());
     match (draft.run.cancel, mode) {
         // Asked again, or asked more mildly than before: the first request stands.
         (Some(CancelMode::Drain), CancelMode::Drain) | (Some(CancelMode::Immediate), _) => {

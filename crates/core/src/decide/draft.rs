@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::keep::FreeWorker;
 use super::{At, Decision};
 use crate::command::{Fence, StepRef};
 use crate::definition::StepSpec;
@@ -20,6 +21,9 @@ pub(super) struct Draft<'a, 'b> {
     pub(super) now: Timestamp,
     entries: Vec<Entry>,
     effects: Vec<Effect>,
+    /// the worker that has just reported and goes on with the next step of its pool, if it keeps the
+    /// attempt
+    pub(super) free: Option<FreeWorker>,
     at: &'a mut At<'b>,
 }
 
@@ -27,7 +31,8 @@ impl<'a, 'b> Draft<'a, 'b> {
     pub(super) fn new(run: &Run, at: &'a mut At<'b>) -> Self {
         // A clock that was set back must not make a run's history go back with it.
         let now = at.now.max(run.updated_at);
-        Self { run: run.clone(), now, entries: Vec::new(), effects: Vec::new(), at }
+        let (entries, effects) = (Vec::new(), Vec::new());
+        Self { run: run.clone(), now, entries, effects, free: None, at }
     }
 
     pub(super) fn finish(mut self) -> Decision {

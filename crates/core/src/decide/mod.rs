@@ -10,8 +10,10 @@ mod advance;
 mod attempt;
 mod begin;
 mod cancel;
+mod credit;
 mod draft;
 mod items;
+mod keep;
 mod operate;
 mod pause;
 mod refresh;
@@ -68,7 +70,7 @@ pub fn decide(run: &Run, command: &Command, at: &mut At<'_>) -> Result<Decision,
         Command::Report { step, fence, outcome, spent } => {
             report::report(&mut draft, step, *fence, outcome, *spent)?;
         }
-        Command::Extend { step, fence } => ack::extend(&mut draft, step, *fence)?,
+        Command::Extend { step, fence } => keep::extend(&mut draft, step, *fence)?,
         Command::Published { step, lease } => ack::published(&mut draft, *step, *lease)?,
         Command::PublishFailed { step, lease, error } => {
             ack::publish_failed(&mut draft, *step, *lease, error)?;

@@ -6,6 +6,7 @@ use crate::command::{Act, Operation, StepRef};
 use crate::entry::{Entry, OperationKind};
 use crate::id::StepIndex;
 use crate::refusal::Refusal;
+use crate::run::RunStatus;
 use crate::step::{SkipReason, StepStatus};
 
 pub(super) fn operate(
@@ -45,7 +46,12 @@ pub(super) fn operate(
 
 fn retry(draft: &mut Draft<'_, '_>, step: StepIndex, by: &Act) {
     take_over(draft, step, OperationKind::Retry, by);
-    draft.dispatch(step);
+    if draft.run.keeping().is_some() && draft.run.status == RunStatus::RetryWait {
+        // A message starts an attempt of the whole run; this one begins before its time.
+        draft.begin_next_attempt_of_run();
+    } else {
+        draft.dispatch(step);
+    }
 }
 
 /// A step with items is not tried itself. Those of its items that rest between two attempts are

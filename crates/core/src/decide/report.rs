@@ -22,12 +22,17 @@ pub(super) fn report(
 ) -> Result<(), Refusal> {
     let step = draft.find(step)?;
     draft.must_hold_lease(step, fence)?;
+    draft.take_unless_taken(step);
     draft.spend(spent);
     draft.withdraw(step);
     match outcome {
-        Outcome::Succeeded { result } => draft.succeed(step, result),
+        Outcome::Succeeded { result } => {
+            draft.set_free(step, fence.lease);
+            draft.succeed(step, result);
+        }
         Outcome::Incomplete => incomplete(draft, step),
         Outcome::Failed { error, retryable, retry_after } => {
+            draft.set_free(step, fence.lease);
             draft.end_attempt(step, Failure::reported(error.clone(), *retryable, *retry_after));
         }
     }
@@ -36,7 +41,8 @@ pub(super) fn report(
 }
 
 /// The bus could not bring the directive to a worker that settled it: the attempt failed, and
-/// another may help.
+/// another may help. Where one worker keeps the attempt the run is lost: its message
+/// stands among the dead ones, and the record must say the same.
 pub(super) fn undelivered(
     draft: &mut Draft<'_, '_>,
     step: StepIndex,
@@ -44,7 +50,8 @@ pub(super) fn undelivered(
     error: &StepError,
 ) -> Result<(), Refusal> {
     draft.must_be_current(step, lease)?;
-    draft.lose(step, Failure::reported(error.clone(), true, None));
+    let retryable = draft.run.keeping().is_none();
+    draft.lose(step, Failure::reported(error.clone(), retryable, None));
     Ok(())
 }
 
@@ -95,14 +102,5 @@ impl Draft<'_, '_> {
     pub(super) fn unset(&self, step: StepIndex, result: Option<&Value>) -> Vec<String> {
         let outputs = self.run.outputs_of(step, result);
         outputs.filter(|(_, value)| value.is_none()).map(|(name, _)| name.to_owned()).collect()
-    }
-
-    /// Books what the worker spent, whatever came of the attempt: the work was done.
-    fn spend(&mut self, amount: Credits) {
-        if amount > Credits::ZERO
-            && let Some(credits) = self.run.credits
-        {
-            self.push(Entry::CreditsMoved { movement: credits.spend(amount) });
-        }
     }
 }

@@ -17,6 +17,7 @@ pub(super) fn start(draft: &mut Draft<'_, '_>, carried: &[Carried]) -> Result<()
         return Err(Refusal::AlreadyStarted);
     }
     draft.push(Entry::RunStarted);
+    draft.reserve();
     for carried in carried {
         carry(draft, carried)?;
     }

@@ -15,7 +15,7 @@ pub(super) fn wake(draft: &mut Draft<'_, '_>) {
     }
     let mut moved = false;
     if draft.run.retry_at.is_some_and(|at| at <= draft.now) {
-        begin_next_attempt_of_run(draft);
+        draft.begin_next_attempt_of_run();
         moved = true;
     }
     for step in draft.run.steps.due(draft.now) {
@@ -46,17 +46,18 @@ fn wake_step(draft: &mut Draft<'_, '_>, step: StepIndex) {
     }
 }
 
-fn begin_next_attempt_of_run(draft: &mut Draft<'_, '_>) {
-    let attempt = draft.run.attempt + 1;
-    draft.push(Entry::RunRetried { attempt });
-    for step in draft.steps() {
-        if draft.step(step).is_held() {
-            draft.dispatch(step);
+impl Draft<'_, '_> {
+    /// Everything that was held is tried again, in the same run.
+    pub(super) fn begin_next_attempt_of_run(&mut self) {
+        let attempt = self.run.attempt + 1;
+        self.push(Entry::RunRetried { attempt });
+        for step in self.steps() {
+            if self.step(step).is_held() {
+                self.dispatch(step);
+            }
         }
     }
-}
 
-impl Draft<'_, '_> {
     /// Asks a polling step's worker again, unless polling as a whole has taken too long.
     pub(super) fn poll(&mut self, step: StepIndex) {
         let (Some(poll), Some(state)) = (self.spec(step).poll, self.step(step).poll) else {

@@ -41,7 +41,7 @@ impl Change {
 impl Life {
     /// Lives it to the last move; `watch` sees every change.
     pub(crate) fn live(&self, mut watch: impl FnMut(&Change)) -> World {
-        let mut world = World::of(self.shape.workflow());
+        let mut world = World::of_header(self.shape.header());
         let mut seen = Vec::new();
         for next in &self.moves {
             note_leases(&world.run, &mut seen);
@@ -87,14 +87,18 @@ fn command(world: &mut World, next: &Move, seen: &[Seen]) -> Command {
             let Seen { step, fence } = fenced(*step, *fence);
             Command::Ack { step: StepRef::Index(step), fence }
         }
-        Move::Report { step, fence, answer } => {
+        Move::Report { step, fence, answer, spent } => {
             let Seen { step, fence } = fenced(*step, *fence);
             Command::Report {
                 step: StepRef::Index(step),
                 fence,
                 outcome: outcome(*answer),
-                spent: Credits::ZERO,
+                spent: Credits::whole((*spent).into()),
             }
+        }
+        Move::Extend { step, fence } => {
+            let Seen { step, fence } = fenced(*step, *fence);
+            Command::Extend { step: StepRef::Index(step), fence }
         }
         Move::Published { step, fence } => {
             let Seen { step, fence } = fenced(*step, *fence);

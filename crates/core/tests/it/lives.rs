@@ -4,7 +4,7 @@
 //! fixed: every run of the tests lives the same lives.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,11 +12,14 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config, RngSeed, TestError, TestRunner};
 use serde_json::json;
 use stepwell_core::condition::Condition;
+use stepwell_core::credit::{CreditTerms, Credits, Restore};
 use stepwell_core::definition::{
     CancelMode, FailureMode, ForEach, Poll, StepSpec, TimeoutMode, Workflow,
 };
 use stepwell_core::id::StepIndex;
 use stepwell_core::retry::RetryPolicy;
+use stepwell_core::run::Header;
+use stepwell_core::terms::{Keeping, Terms};
 
 use crate::world;
 
@@ -38,13 +41,26 @@ pub(crate) struct Shape {
     sequence: bool,
     cancel_rest: bool,
     run_attempts: Option<u32>,
+    /// one worker does all steps of an attempt
+    keeping: bool,
+    credits: Option<CreditShape>,
     steps: Vec<StepShape>,
+}
+
+/// What a run may cost.
+#[derive(Clone, Copy, Debug)]
+struct CreditShape {
+    estimate: u8,
+    restore: u8,
+    charged: bool,
 }
 
 #[derive(Clone, Debug)]
 struct StepShape {
     /// bit n: after step n, if that is an earlier one
     after: u8,
+    /// in another pool than most
+    elsewhere: bool,
     gate: Option<u8>,
     attempts: u32,
     rests: bool,
@@ -100,6 +116,12 @@ pub(crate) enum Move {
         step: u8,
         fence: FenceChoice,
         answer: Answer,
+        /// whole credits
+        spent: u8,
+    },
+    Extend {
+        step: u8,
+        fence: FenceChoice,
     },
     Published {
         step: u8,
@@ -208,6 +230,19 @@ fn tree<S: Strategy>(strategy: &S, runner: &mut TestRunner) -> S::Tree {
 }
 
 impl Shape {
+    /// The run, before anything has happened to it.
+    pub(crate) fn header(&self) -> Header {
+        let keeping = Keeping { lease: world::seconds(30), unclaimed: world::seconds(50) };
+        let policy = self.run_attempts.map(|count| RetryPolicy::fixed(count, world::seconds(20)));
+        let terms = Terms {
+            run_retry: policy.filter(|_| self.keeping),
+            keeping: self.keeping.then_some(keeping),
+            credits: self.credits.map(CreditShape::terms),
+        };
+        let terms = (terms != Terms::default()).then(|| Arc::new(terms));
+        Header { terms, ..world::header(self.workflow()) }
+    }
+
     /// The workflow, spelled out.
     pub(crate) fn workflow(&self) -> Workflow {
         let steps = self.steps.iter().enumerate();
@@ -215,12 +250,26 @@ impl Shape {
         let undo = world::chained(vec![world::step("revert"), world::step("notify")]);
         Workflow {
             compensations: [("undo".to_owned(), undo)].into(),
-            run_retry: self.run_attempts.map(|count| RetryPolicy::fixed(count, world::seconds(20))),
+            run_retry: match self.keeping {
+                true => None,
+                false => self.run_attempts.map(|it| RetryPolicy::fixed(it, world::seconds(20))),
+            },
             failure: match self.cancel_rest {
                 true => FailureMode::CancelRest,
                 false => FailureMode::SkipDescendants,
             },
             ..world::graph(specs)
+        }
+    }
+}
+
+impl CreditShape {
+    fn terms(self) -> CreditTerms {
+        let restore = [Restore::Never, Restore::Failed, Restore::Unfinished];
+        CreditTerms {
+            estimate: Credits::whole(self.estimate.into()),
+            restore: restore[usize::from(self.restore) % restore.len()],
+            charged: self.charged,
         }
     }
 }
@@ -245,6 +294,7 @@ impl StepShape {
             },
             outputs: [("ticket".to_owned(), "id".to_owned())].into(),
             after,
+            pool: if self.elsewhere { "elsewhere" } else { "default" }.to_owned(),
             gate: self.gate.map(gate),
             timeout: world::seconds(60),
             on_timeout: match self.timeout_is_final {
@@ -293,14 +343,23 @@ fn life() -> impl Strategy<Value = Life> {
 
 fn shape() -> impl Strategy<Value = Shape> {
     let run_attempts = prop_oneof![1 => Just(None), 1 => (1..=3u32).prop_map(Some)];
-    (any::<bool>(), any::<bool>(), run_attempts, vec(step_shape(), 1..=STEPS_MAX)).prop_map(
-        |(sequence, cancel_rest, run_attempts, steps)| Shape {
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
+    (flags, run_attempts, credits(), vec(step_shape(), 1..=STEPS_MAX)).prop_map(
+        |((sequence, cancel_rest, keeping), run_attempts, credits, steps)| Shape {
             sequence,
             cancel_rest,
             run_attempts,
+            keeping,
+            credits,
             steps,
         },
     )
+}
+
+fn credits() -> impl Strategy<Value = Option<CreditShape>> {
+    let shape = (0..6u8, any::<u8>(), any::<bool>())
+        .prop_map(|(estimate, restore, charged)| CreditShape { estimate, restore, charged });
+    prop_oneof![1 => Just(None), 1 => shape.prop_map(Some)]
 }
 
 fn step_shape() -> impl Strategy<Value = StepShape> {
@@ -311,12 +370,13 @@ fn step_shape() -> impl Strategy<Value = StepShape> {
         2 => Just(AsksFor::Output),
         1 => Just(AsksFor::NothingThereIs),
     ];
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), rarely(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), rarely(), any::<bool>(), rarely());
     (any::<u8>(), gate, 1..=3u32, asks_for, flags, condition(), items()).prop_map(
         |(after, gate, attempts, asks_for, flags, condition, items)| {
-            let (rests, polls, timeout_is_final, lenient, undone) = flags;
+            let (rests, polls, timeout_is_final, lenient, undone, elsewhere) = flags;
             StepShape {
                 after,
+                elsewhere,
                 gate,
                 attempts,
                 rests,
@@ -367,8 +427,9 @@ fn any_move() -> impl Strategy<Value = Move> {
             .prop_map(|(carried, in_part)| Move::Start { carried, in_part }),
         4 => (0..3u8).prop_map(Move::OpenGate),
         6 => (step(), fence()).prop_map(|(step, fence)| Move::Ack { step, fence }),
-        20 => (step(), fence(), answer())
-            .prop_map(|(step, fence, answer)| Move::Report { step, fence, answer }),
+        20 => (step(), fence(), answer(), 0..4u8)
+            .prop_map(|(step, fence, answer, spent)| Move::Report { step, fence, answer, spent }),
+        3 => (step(), fence()).prop_map(|(step, fence)| Move::Extend { step, fence }),
         2 => (step(), fence()).prop_map(|(step, fence)| Move::Published { step, fence }),
         2 => (step(), fence()).prop_map(|(step, fence)| Move::PublishFailed { step, fence }),
         2 => (step(), fence()).prop_map(|(step, fence)| Move::Undelivered { step, fence }),

@@ -19,6 +19,7 @@ mod golden;
 mod graph;
 mod items;
 mod items_by_hand;
+mod keeping_rules;
 mod liveness;
 mod operate;
 mod pause;

@@ -71,8 +71,15 @@ fn shown(name: &str, value: &Value, now: Timestamp) -> String {
 
 /// Ids of the world count from 1, so the number is what tells them apart.
 fn number(uuid: &str) -> String {
-    let uuid = uuid::Uuid::parse_str(uuid).expect("an id is a UUID");
-    uuid.as_u128().to_string()
+    counted(uuid::Uuid::parse_str(uuid).expect("an id is a UUID"))
+}
+
+/// The lease of a worker that goes on follows from the one it had, and is no number worth reading.
+fn counted(uuid: uuid::Uuid) -> String {
+    match u32::try_from(uuid.as_u128()) {
+        Ok(number) => number.to_string(),
+        Err(_) => "next".to_owned(),
+    }
 }
 
 fn effect_line(run: &Run, effect: &Effect) -> String {
@@ -93,7 +100,7 @@ fn effect_line(run: &Run, effect: &Effect) -> String {
 fn named(run: &Run, directive: &Directive) -> String {
     let Directive { step, attempt, poll, lease } = directive;
     let asked = if *poll > 0 { format!(" poll={poll}") } else { String::new() };
-    format!("{} attempt={attempt}{asked} lease={}", id(run, *step), lease.0.as_u128())
+    format!("{} attempt={attempt}{asked} lease={}", id(run, *step), counted(lease.0))
 }
 
 fn id(run: &Run, step: StepIndex) -> Cow<'_, str> {
