@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 use stepwell_core::duration::Interval;
-use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::id::RunId;
 use stepwell_core::time::Timestamp;
 use tokio_postgres::Row;
 
 use super::columns::{Columns, bind, epoch as bound, limit, number};
 use super::connection::Connection;
 use super::error::fenced;
+use super::pipeline::Pipeline;
 use super::run_write::ids;
 use super::send::{BEGIN, COMMIT, FENCE};
 use crate::error::StoreError;
@@ -27,21 +28,10 @@ const SILENT_BURY: &str = include_str!("../../sql/postgres/silent_bury.sql");
 const ORPHANS_TAKE: &str = include_str!("../../sql/postgres/orphans_take.sql");
 const RUN_ADOPT: &str = include_str!("../../sql/postgres/run_adopt.sql");
 const RUN_GIVE: &str = include_str!("../../sql/postgres/run_give.sql");
-const STEP_GIVE: &str = include_str!("../../sql/postgres/step_give.sql");
-const TENANT_MOVE: &str = include_str!("../../sql/postgres/tenant_move.sql");
 const RETIRE_LOCK: &str = include_str!("../../sql/postgres/retire_lock.sql");
 const RETIRE: &str = include_str!("../../sql/postgres/retire.sql");
 const INSTANCES: &str = include_str!("../../sql/postgres/instances.sql");
 const INPUTS: &str = include_str!("../../sql/postgres/inputs.sql");
-
-/// A run that has another owner now.
-struct Moved {
-    run: RunId,
-    tenant: Tenant,
-    is_compensation: bool,
-    has_ended: bool,
-    before: Epoch,
-}
 
 /// A new instance. Those that ended long ago and own nothing are forgotten on this occasion: there are as
 /// many of them as there were starts.
@@ -96,28 +86,33 @@ pub(super) async fn reclaim(
     }
     let mut runs = Vec::new();
     if someone_silent || orphans {
-        db.batch(BEGIN).await?;
-        fence(db, me).await?;
-        if someone_silent {
-            bury(db, me, silence).await?;
-        }
-        let taken = db.query(ORPHANS_TAKE, &[&bound(me), &limit(rows)]).await?;
-        runs = settle(db, &taken, me).await?;
+        runs = take_over(db, me, someone_silent.then_some(silence), rows).await?;
     }
     let next_in = next_in.map(|millis| Interval::from_millis(millis.max(0).unsigned_abs()));
     Ok(Reclaimed { runs, next_in })
 }
 
-/// Declares everybody dead who was silent for too long and still is, once nothing of theirs is under way.
-async fn bury(db: &mut Connection, me: Epoch, silence: i64) -> Result<(), StoreError> {
-    let locked = db.query(SILENT_LOCK, &[&bound(me), &silence]).await?;
-    let silent: Vec<i64> =
-        locked.iter().map(|row| Columns::of(row).take()).collect::<Result<_, _>>()?;
-    for row in db.query(SILENT_BURY, &[&silent, &silence]).await? {
-        let dead = Columns::of(&row).epoch()?;
+/// Declares everybody dead who was silent for too long and still is, once nothing of theirs is under way,
+/// and takes what belongs to the dead.
+async fn take_over(
+    db: &mut Connection,
+    me: Epoch,
+    silence: Option<i64>,
+    rows: usize,
+) -> Result<Vec<RunId>, StoreError> {
+    db.prepare(&[BEGIN, FENCE, SILENT_LOCK, SILENT_BURY, ORPHANS_TAKE, COMMIT]).await?;
+    let mut whole = begin(db, me);
+    let buried = silence.map(|silence| {
+        whole.send(SILENT_LOCK, vec![bind(bound(me)), bind(silence)]);
+        whole.send(SILENT_BURY, vec![bind(bound(me)), bind(silence)])
+    });
+    let taken = whole.send(ORPHANS_TAKE, vec![bind(bound(me)), bind(limit(rows))]);
+    finish(db, me, &mut whole).await?;
+    for row in whole.rows(buried) {
+        let dead = Columns::of(row).epoch()?;
         tracing::warn!(epoch = dead.0, "instance_declared_dead");
     }
-    Ok(())
+    moved(whole.rows(Some(taken)))
 }
 
 /// Takes those of these runs whose owner does not live; they are about to be written.
@@ -126,11 +121,11 @@ pub(super) async fn adopt(
     me: Epoch,
     runs: &[RunId],
 ) -> Result<Vec<RunId>, StoreError> {
-    db.batch(BEGIN).await?;
-    fence(db, me).await?;
-    let wanted = ids(runs.iter().copied());
-    let taken = db.query(RUN_ADOPT, &[&bound(me), &wanted]).await?;
-    settle(db, &taken, me).await
+    db.prepare(&[BEGIN, FENCE, RUN_ADOPT, COMMIT]).await?;
+    let mut whole = begin(db, me);
+    let taken = whole.send(RUN_ADOPT, vec![bind(bound(me)), bind(ids(runs.iter().copied()))]);
+    finish(db, me, &mut whole).await?;
+    moved(whole.rows(Some(taken)))
 }
 
 /// Gives runs to another instance.
@@ -141,78 +136,40 @@ pub(super) async fn hand_over(
     to: Epoch,
 ) -> Result<Vec<RunId>, StoreError> {
     runs.sort_unstable();
-    db.batch(BEGIN).await?;
-    fence(db, from).await?;
-    let given = db.query(RUN_GIVE, &[&bound(from), &ids(runs), &bound(to)]).await?;
-    settle(db, &given, to).await
+    db.prepare(&[BEGIN, FENCE, RUN_GIVE, COMMIT]).await?;
+    let mut whole = begin(db, from);
+    let given = whole.send(RUN_GIVE, vec![bind(bound(from)), bind(ids(runs)), bind(bound(to))]);
+    finish(db, from, &mut whole).await?;
+    moved(whole.rows(Some(given)))
 }
 
-async fn fence(db: &mut Connection, me: Epoch) -> Result<(), StoreError> {
-    db.prepare(&[FENCE]).await?;
-    let epoch = bound(me);
-    match db.patiently(db.client().query(db.prepared(FENCE), &[&epoch])).await? {
-        Ok(_) => Ok(()),
-        Err(error) => Err(match fenced(&error) {
-            Some(current) => StoreError::Fenced { mine: me.0, current },
-            None => error.into(),
-        }),
-    }
+/// Begins a change of owners, which is sent whole and with its end before anything is waited for.
+///
+/// It waits for locks, and holds some that everybody needs who takes over. If this process stood still
+/// between two statements, the others could not even declare it dead. So the server must need nothing
+/// more from it to come to the end.
+fn begin(db: &Connection, me: Epoch) -> Pipeline<'_> {
+    let mut whole = db.pipeline();
+    whole.send(BEGIN, vec![]);
+    whole.send(FENCE, vec![bind(bound(me))]);
+    whole
 }
 
-/// Lets everything follow the runs that have another owner now, and ends the transaction.
-async fn settle(db: &mut Connection, rows: &[Row], to: Epoch) -> Result<Vec<RunId>, StoreError> {
-    let moved = rows.iter().map(read_moved).collect::<Result<Vec<_>, StoreError>>()?;
-    let mut open: Vec<&Moved> = moved.iter().filter(|moved| !moved.has_ended).collect();
-    open.sort_unstable_by_key(|moved| moved.run);
-    if !open.is_empty() {
-        db.prepare(&[STEP_GIVE, TENANT_MOVE]).await?;
-        let mut pipeline = db.pipeline();
-        let steps = ids(open.iter().map(|moved| moved.run));
-        pipeline.send(STEP_GIVE, vec![bind(bound(to)), bind(steps)]);
-        let Counts { tenants, epochs, open, compensations } = Counts::of(&open, to);
-        pipeline
-            .send(TENANT_MOVE, vec![bind(tenants), bind(epochs), bind(open), bind(compensations)]);
-        db.waits_for(pipeline.wait()).await?;
-    }
-    db.batch(COMMIT).await?;
-    let mut runs: Vec<RunId> = moved.iter().map(|moved| moved.run).collect();
-    runs.sort_unstable();
-    Ok(runs)
-}
-
-fn read_moved(row: &Row) -> Result<Moved, StoreError> {
-    let mut columns = Columns::of(row);
-    Ok(Moved {
-        run: columns.run_id()?,
-        tenant: columns.tenant()?,
-        is_compensation: columns.take()?,
-        has_ended: columns.take()?,
-        before: columns.epoch()?,
+/// Sends the end, and waits for the answers.
+async fn finish(db: &Connection, me: Epoch, whole: &mut Pipeline<'_>) -> Result<(), StoreError> {
+    whole.send(COMMIT, vec![]);
+    db.patiently(whole.wait()).await?.map_err(|error| match fenced(&error) {
+        Some(current) => StoreError::Fenced { mine: me.0, current },
+        None => error.into(),
     })
 }
 
-/// Open runs that are counted with another owner now.
-#[derive(Default)]
-struct Counts {
-    tenants: Vec<String>,
-    epochs: Vec<i64>,
-    open: Vec<i64>,
-    compensations: Vec<i64>,
-}
-
-impl Counts {
-    fn of(moved: &[&Moved], to: Epoch) -> Self {
-        let mut counts = Self::default();
-        for moved in moved {
-            for (epoch, change) in [(moved.before, -1), (to, 1)] {
-                counts.tenants.push(moved.tenant.as_str().to_owned());
-                counts.epochs.push(bound(epoch));
-                counts.open.push(if moved.is_compensation { 0 } else { change });
-                counts.compensations.push(if moved.is_compensation { change } else { 0 });
-            }
-        }
-        counts
-    }
+/// Runs that have another owner now.
+fn moved(rows: &[Row]) -> Result<Vec<RunId>, StoreError> {
+    let mut runs: Vec<RunId> =
+        rows.iter().map(|row| Columns::of(row).run_id()).collect::<Result<_, _>>()?;
+    runs.sort_unstable();
+    Ok(runs)
 }
 
 /// Says good-bye.

@@ -1,6 +1,7 @@
 //! Several instances on one PostgreSQL: what only real rows, locks and clocks can show.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 use stepwell_core::duration::Interval;
@@ -9,6 +10,7 @@ use stepwell_store::conformance::Subject;
 use stepwell_store::conformance::world::{
     World, decided, header, item, key, run_id, started, success,
 };
+use stepwell_store::postgres::{Options, PostgresStore};
 use stepwell_store::{Create, Group, InstanceState, Item, StoreError, Verdict};
 use tokio_postgres::{Client, NoTls};
 
@@ -36,6 +38,10 @@ fn silence(place: &Place, world: &World, seconds: u32) {
         world.epoch.0
     ));
 }
+
+/// How many wait for instances to finish what they commit.
+const WAITING: &str = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+    AND classid = (hashtext(current_schema() || '.instance')::bigint & x'FFFFFFFF'::bigint)";
 
 /// A session of our own in the schema.
 async fn session(place: &Place) -> Client {
@@ -126,10 +132,8 @@ async fn a_takeover_waits_for_the_commit_that_is_under_way() {
     let (store, mine) = (Arc::clone(&two.store), two.epoch);
     let takeover =
         tokio::spawn(async move { store.reclaim(mine, Interval::from_secs(90), 10).await });
-    let waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-                      AND classid = (hashtext(current_schema() || '.instance')::bigint & x'FFFFFFFF'::bigint)";
     let watcher = session(&place).await;
-    while watcher.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+    while watcher.query_one(WAITING, &[]).await.unwrap().get::<_, i64>(0) == 0 {
         assert!(!takeover.is_finished(), "the takeover did not wait");
     }
     under_way.batch_execute("COMMIT").await.unwrap();
@@ -152,6 +156,50 @@ async fn a_commit_that_its_process_left_behind_ends_by_itself() {
     left_behind.query("SELECT fence($1)", &[&epoch]).await.unwrap();
     let taken = two.store.reclaim(two.epoch, Interval::from_secs(90), 10).await.unwrap();
     assert_eq!(taken.runs, [run_id(1)]);
+}
+
+// X-102, X-103: a process that stands still while it waits to take over comes to the end of it on the
+// server, without another word from it; or it would keep everybody from declaring anybody dead.
+#[test]
+fn a_process_that_stands_still_in_a_takeover_keeps_nobody_from_theirs() {
+    const SILENCE: Interval = Interval::from_secs(90);
+    let Some(place) = Place::fresh() else { return };
+    let named = async |name: &str| {
+        // Only the server's own patience with an idle process could help, and it has a lot of that.
+        let options = Options { idle_timeout: Duration::from_secs(3_600), ..Options::default() };
+        let store = PostgresStore::open(&place.url, options).await.unwrap();
+        World::named(&Subject { store: Arc::new(store), reopen: None }, name).await
+    };
+    let awake = tokio::runtime::Runtime::new().unwrap();
+    let one = awake.block_on(named("one"));
+    awake.block_on(one.begins(header(1)));
+    silence(&place, &one, 100);
+    let (under_way, watcher) =
+        awake.block_on(async { (session(&place).await, session(&place).await) });
+    let commit = format!("BEGIN; SELECT fence({})", one.epoch.0);
+    awake.block_on(under_way.batch_execute(&commit)).unwrap();
+
+    // Nothing of this one moves unless it is driven, as if the process was stopped.
+    let frozen = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let two = frozen.block_on(named("two"));
+    let mut takeover = two.store.reclaim(two.epoch, SILENCE, 10);
+    let waits = awake.spawn(async move {
+        while watcher.query_one(WAITING, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+    });
+    frozen.block_on(async {
+        tokio::select! {
+            early = &mut takeover => panic!("the takeover did not wait: {early:?}"),
+            seen = waits => seen.unwrap(),
+        }
+    });
+
+    awake.block_on(under_way.batch_execute("COMMIT")).unwrap();
+    let three = awake.block_on(named("three"));
+    awake.block_on(three.store.reclaim(three.epoch, SILENCE, 10)).unwrap();
+    assert_eq!(place.query("SELECT state FROM instance WHERE id = 'one'"), ["dead"]);
+    silence(&place, &two, 100);
+    let taken = awake.block_on(three.store.reclaim(three.epoch, SILENCE, 10)).unwrap();
+    assert_eq!(taken.runs, [run_id(1)], "from the one that stands still, which had it last");
 }
 
 // B-060: what each instance owns is counted with every change of owner, never by walking the runs.
