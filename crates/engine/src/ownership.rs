@@ -6,6 +6,7 @@
 //! moment at which it arrived. If it is late all the same (it was paused, its clock stood), the store
 //! refuses what it writes.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use stepwell_core::duration::Interval;
@@ -21,6 +22,9 @@ const PAGE: usize = 256;
 /// The rest after the store could not be reached.
 const REST: Interval = Interval::from_secs(1);
 
+/// Something that was begun and has not ended.
+type UnderWay<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
 /// Lives among others until the engine stops; in a store of its own there is nobody else.
 pub(crate) async fn ownership(shared: Arc<Shared>) {
     if !shared.store.is_shared() {
@@ -29,21 +33,38 @@ pub(crate) async fn ownership(shared: Arc<Shared>) {
     let mut stopping = shared.stopping.subscribe();
     let at_once = Timestamp::from_millis(0);
     let (mut beat_at, mut scan_at) = (at_once, at_once);
+    // A takeover may wait for others' commits, or be long. Signs of life go on beside it, or whoever
+    // takes over would look dead.
+    let mut scanning: Option<UnderWay<'_, Timestamp>> = None;
     loop {
         if shared.clock.own() >= beat_at {
             beat_at = beat(&shared).await;
         }
-        if shared.clock.own() >= scan_at {
-            scan_at = scan(&shared).await;
+        if scanning.is_none() && shared.clock.own() >= scan_at {
+            scanning = Some(Box::pin(scan(&shared)));
         }
-        let wake_at = shared.reckoned(beat_at.min(scan_at));
+        let scans = scanning.is_some();
+        let wake_at = shared.reckoned(if scans { beat_at } else { beat_at.min(scan_at) });
         tokio::select! {
             biased;
-            () = stopped(&mut stopping) => return,
+            () = stopped(&mut stopping) => break,
+            next = ended(&mut scanning), if scans => (scan_at, scanning) = (next, None),
             () = shared.standing.refused.notified() => beat_at = at_once,
-            () = shared.standing.free.notified() => scan_at = at_once,
+            () = shared.standing.free.notified(), if !scans => scan_at = at_once,
             () = shared.clock.sleep_until_ms(wake_at.as_millis()) => {}
         }
+    }
+    // What it takes over must be ours before we say good-bye.
+    if let Some(scan) = scanning {
+        scan.await;
+    }
+}
+
+/// The end of what is under way; never, if nothing is.
+async fn ended<T>(under_way: &mut Option<UnderWay<'_, T>>) -> T {
+    match under_way {
+        Some(under_way) => under_way.await,
+        None => std::future::pending().await,
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Faulty {
     pub(crate) gate: Semaphore,
     /// signs of life and scans fail
     pub(crate) deaf: AtomicBool,
+    /// one permit lets one takeover pass
+    pub(crate) takeovers: Semaphore,
     /// commits that have reached the gate
     pub(crate) arrived: tokio::sync::watch::Sender<usize>,
 }
@@ -48,7 +50,8 @@ impl Faulty {
         let gate = Semaphore::new(Semaphore::MAX_PERMITS);
         let arrived = tokio::sync::watch::Sender::new(0);
         let deaf = AtomicBool::new(false);
-        Arc::new(Self { inner, faults: Mutex::default(), gate, deaf, arrived })
+        let takeovers = Semaphore::new(Semaphore::MAX_PERMITS);
+        Arc::new(Self { inner, faults: Mutex::default(), gate, deaf, takeovers, arrived })
     }
 
     /// Answers, unless signs of life and scans are to fail.
@@ -113,7 +116,10 @@ impl Store for Faulty {
     }
 
     fn reclaim(&self, epoch: Epoch, silence: Interval, limit: usize) -> Answer<'_, Reclaimed> {
-        self.hear(self.inner.reclaim(epoch, silence, limit))
+        self.hear(Box::pin(async move {
+            self.takeovers.acquire().await.expect("never closed").forget();
+            self.inner.reclaim(epoch, silence, limit).await
+        }))
     }
 
     fn ddl(&self) -> String {

@@ -14,7 +14,9 @@ use stepwell_core::time::Timestamp;
 use stepwell_engine::{Engine, EngineError, Ownership, Settings};
 use stepwell_store::memory::MemoryStore;
 use stepwell_store::{InstanceState, Store};
+use tokio::sync::Semaphore;
 
+use crate::faulty::Faulty;
 use crate::world::{NOON_MS, THREE_STEPS, World, report, start, success, take_of};
 
 /// A store that several engines share, with one clock for all.
@@ -36,9 +38,12 @@ impl Town {
     }
 
     async fn instance_with(&self, ownership: Ownership) -> World {
+        self.instance_on(Arc::new(self.store.another()), ownership).await
+    }
+
+    async fn instance_on(&self, store: Arc<dyn Store>, ownership: Ownership) -> World {
         let settings = Settings { ownership, ..Settings::default() };
         let clock = Arc::clone(&self.clock);
-        let store: Arc<dyn Store> = Arc::new(self.store.another());
         let engine = start(&store, &clock, &settings, Policy::default()).await;
         World { engine, store, clock, settings }
     }
@@ -117,6 +122,23 @@ async fn a_living_owner_keeps_its_runs() {
     let (one, _two) = (town.instance().await, town.instance().await);
     one.publish(THREE_STEPS).await;
     let run = one.start("three-steps").await;
+    town.pass(600).await;
+    until_owned_by(&town, run, &one.engine).await;
+    assert!(one.engine.may_decide());
+}
+
+// B-057, X-102: a takeover that waits, for a commit of somebody who stands still, does not make the one
+// who takes over look dead.
+#[tokio::test]
+async fn an_owner_whose_takeover_waits_for_others_keeps_its_runs() {
+    let town = Town::new();
+    let slow = Faulty::new(Arc::new(town.store.another()));
+    let one = town.instance_on(Arc::clone(&slow) as Arc<dyn Store>, Ownership::default()).await;
+    let _two = town.instance().await;
+    one.publish(THREE_STEPS).await;
+    let run = one.start("three-steps").await;
+    settle().await;
+    slow.takeovers.forget_permits(Semaphore::MAX_PERMITS);
     town.pass(600).await;
     until_owned_by(&town, run, &one.engine).await;
     assert!(one.engine.may_decide());
