@@ -16,7 +16,7 @@ use stepwell_dialects::runbooks::rows::MemberRow;
 use stepwell_store::{DataHash, Key, Member, MemberFilter, NewMember, Numbered, Removal, Slice};
 
 use super::error::BatchError;
-use super::write::{self, Along, kept_changing};
+use super::write::{Along, Attempt, Attempting, Change, kept_changing, until_committed};
 use crate::error::EngineError;
 use crate::group::{NewRun, Write, begin_run};
 use crate::intake::{Ask, Intake, Start};
@@ -27,9 +27,6 @@ const PRIORITY: u8 = 5;
 
 /// Members whose leaving is followed up at once.
 const PAGE: usize = 500;
-
-/// How often a change of members is tried again because the batch had changed in between.
-const TRIES_MAX: u32 = 20;
 
 /// The fingerprint of a member's data.
 pub(super) fn data_hash(data: &Map<String, Value>) -> DataHash {
@@ -185,24 +182,24 @@ pub(super) async fn join(
     members: &[MemberRow],
     by: &Act,
 ) -> Result<Vec<(MemberId, String)>, BatchError> {
-    for _ in 0..TRIES_MAX {
-        let batch = write::load(shared, id).await?;
-        let taken = taken_keys(shared, id, members).await?;
-        if !taken.is_empty() {
-            return Err(BatchError::KeysTaken(taken));
-        }
-        let joined = joining(shared, &batch, members, &by.actor).await?;
-        let added = joined.iter().map(|(member, _)| (member.id, member.key.clone())).collect();
-        let command = BatchCommand::Join {
-            members: u32::try_from(members.len()).unwrap_or(u32::MAX),
-            by: by.clone(),
-        };
-        let along = Along { joined, ..Along::default() };
-        if write::commit(shared, intake, &batch, &command, along).await?.is_some() {
-            return Ok(added);
-        }
-    }
-    Err(kept_changing())
+    let attempt = |batch: Arc<Batch>| -> Attempting<'_, _> {
+        Box::pin(async move {
+            let taken = taken_keys(shared, id, members).await?;
+            if !taken.is_empty() {
+                return Err(BatchError::KeysTaken(taken));
+            }
+            let joined = joining(shared, &batch, members, &by.actor).await?;
+            let added = joined.iter().map(|(member, _)| (member.id, member.key.clone())).collect();
+            let command = BatchCommand::Join {
+                members: u32::try_from(members.len()).unwrap_or(u32::MAX),
+                by: by.clone(),
+            };
+            let along = Along { joined, ..Along::default() };
+            Ok(Attempt::Commit(Change { command: Some(command), along }, added))
+        })
+    };
+    let done = until_committed(shared, intake, id, attempt).await?;
+    done.map(|(_, added)| added).ok_or_else(kept_changing)
 }
 
 /// The keys that members of the batch have who have not left.
@@ -230,31 +227,31 @@ pub(super) async fn remove(
     if members.is_empty() {
         return Ok(());
     }
-    for _ in 0..TRIES_MAX {
-        let batch = write::load(shared, id).await?;
-        // Who left meanwhile must not be counted twice.
-        let filter = MemberFilter { ids: members.to_vec(), ..MemberFilter::of(id) };
-        let slice = Slice { offset: 0, limit: usize::MAX };
-        let there = shared.store.members(filter, slice).await?.items;
-        let (at, actor) = (shared.now(), &by.actor);
-        let removed: Vec<Removal> = there
-            .iter()
-            .filter(|member| member.removed_at.is_none())
-            .map(|member| Removal { member: member.id, at, actor: actor.clone() })
-            .collect();
-        if removed.is_empty() {
-            return Ok(());
-        }
-        let command = BatchCommand::Remove {
-            members: u32::try_from(removed.len()).unwrap_or(u32::MAX),
-            by: by.clone(),
-        };
-        let along = Along { removed, ..Along::default() };
-        if write::commit(shared, intake, &batch, &command, along).await?.is_some() {
-            return Ok(());
-        }
-    }
-    Err(kept_changing())
+    let attempt = |_: Arc<Batch>| -> Attempting<'_, _> {
+        Box::pin(async move {
+            // Who left meanwhile must not be counted twice.
+            let filter = MemberFilter { ids: members.to_vec(), ..MemberFilter::of(id) };
+            let slice = Slice { offset: 0, limit: usize::MAX };
+            let there = shared.store.members(filter, slice).await?.items;
+            let (at, actor) = (shared.now(), &by.actor);
+            let removed: Vec<Removal> = there
+                .iter()
+                .filter(|member| member.removed_at.is_none())
+                .map(|member| Removal { member: member.id, at, actor: actor.clone() })
+                .collect();
+            if removed.is_empty() {
+                return Ok(Attempt::Settled(()));
+            }
+            let command = BatchCommand::Remove {
+                members: u32::try_from(removed.len()).unwrap_or(u32::MAX),
+                by: by.clone(),
+            };
+            let along = Along { removed, ..Along::default() };
+            Ok(Attempt::Commit(Change { command: Some(command), along }, ()))
+        })
+    };
+    let done = until_committed(shared, intake, id, attempt).await?;
+    done.map(|_| ()).ok_or_else(kept_changing)
 }
 
 /// Stops the runs of members who left, and begins what is done for them; `true` if there is more.

@@ -15,7 +15,7 @@ use stepwell_store::{BatchFilter, Member, MemberFilter, Numbered, RunbookDocumen
 use super::error::BatchError;
 use super::members::{self, data_hash};
 use super::publish::{self, under_way};
-use super::write::{self, Along, kept_changing};
+use super::write::{self, Along, Change, at_once, kept_changing, until_committed};
 use crate::catalog::CompiledRunbook;
 use crate::error::EngineError;
 use crate::intake::{Ask, Intake};
@@ -286,16 +286,12 @@ impl Pass<'_> {
         }
         let hashes: Vec<(MemberId, [u8; 32])> =
             changed.iter().map(|(member, _, hash)| (member.id, *hash)).collect();
-        for _ in 0..20 {
-            let batch = write::load(self.shared, batch).await?;
+        let attempt = |_| {
             let along = Along { refreshed: hashes.clone(), ..Along::default() };
-            let command = BatchCommand::Check { init: None };
-            let done = write::commit(self.shared, self.intake, &batch, &command, along).await?;
-            if done.is_some() {
-                return Ok(());
-            }
-        }
-        Err(kept_changing())
+            at_once(Change { command: None, along })
+        };
+        let done = until_committed(self.shared, self.intake, batch, attempt).await?;
+        done.map(|_| ()).ok_or_else(kept_changing)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Members whose runs failed are taken up again: what was done stays done, the rest is done now.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use stepwell_core::batch::{Batch, BatchCommand, BatchRefusal, Phase};
+use stepwell_core::batch::{Batch, BatchRefusal, Phase};
 use stepwell_core::command::{Act, Carried};
+use stepwell_core::definition::Workflow;
 use stepwell_core::id::{BatchId, RunId, RunNumber};
 use stepwell_core::run::{Membership, Run};
 use stepwell_dialects::resume;
@@ -14,13 +15,10 @@ use super::error::BatchError;
 use super::members::{self, begin, standing};
 use super::order::{BatchOrder, Matched, OrderOutcome};
 use super::sweep::chained;
-use super::write::{self, Along};
+use super::write::{Along, Attempt, Attempting, Change, until_committed};
 use crate::group::Write;
 use crate::intake::Intake;
 use crate::shared::Shared;
-
-/// How often members are taken up again because the batch had changed in between.
-const TRIES_MAX: u32 = 20;
 
 /// Takes members up again whose runs failed: what was done stays done, the rest is done now.
 pub(super) async fn retake(
@@ -34,33 +32,35 @@ pub(super) async fn retake(
     if retaken.is_empty() {
         return Ok(Vec::new());
     }
-    for _ in 0..TRIES_MAX {
-        let batch = write::load(shared, id).await?;
-        let newest = newest_runs(shared, id, matched, &retaken).await?;
-        let (mut writes, mut outcomes) = (Vec::new(), Vec::new());
-        for (place, carried) in &retaken {
-            let run = &matched[*place].run;
-            let hindrance = hindrance(&batch).or_else(|| {
-                // The same order twice at once: one of them was first.
-                let is_newest = newest.contains(&run.id());
-                (!is_newest).then(|| OrderOutcome::refused("taken_up", "it was taken up already"))
-            });
-            if hindrance.is_none() {
-                writes.push(taken_up(shared, &batch, run, carried, &order.by).await?);
+    let retaken = &retaken;
+    let attempt = |batch: Arc<Batch>| -> Attempting<'_, _> {
+        Box::pin(async move {
+            let newest = newest_runs(shared, id, matched, retaken).await?;
+            let (mut writes, mut outcomes) = (Vec::new(), Vec::new());
+            let mut takes = Takes::of(shared, &batch, &order.by, retaken.len()).await?;
+            for (place, carried) in retaken {
+                let run = &matched[*place].run;
+                let hindrance = hindrance(&batch).or_else(|| {
+                    // The same order twice at once: one of them was first.
+                    let is_newest = newest.contains(&run.id());
+                    (!is_newest)
+                        .then(|| OrderOutcome::refused("taken_up", "it was taken up already"))
+                });
+                if hindrance.is_none() {
+                    writes.push(takes.taken_up(run, carried).await?);
+                }
+                outcomes.push((*place, hindrance.unwrap_or(OrderOutcome::Done)));
             }
-            outcomes.push((*place, hindrance.unwrap_or(OrderOutcome::Done)));
-        }
-        if writes.is_empty() {
-            return Ok(outcomes);
-        }
-        let along = Along { retaken: writes, ..Along::default() };
-        // Nothing is decided for the batch here: what its counters mean is judged with these runs in them.
-        let nothing = BatchCommand::Detect;
-        if write::commit(shared, intake, &batch, &nothing, along).await?.is_some() {
-            return Ok(outcomes);
-        }
-    }
-    Ok(Vec::new())
+            if writes.is_empty() {
+                return Ok(Attempt::Settled(outcomes));
+            }
+            // The batch has nothing to decide: what its counters mean is judged with these runs in them.
+            let along = Along { retaken: writes, ..Along::default() };
+            Ok(Attempt::Commit(Change { command: None, along }, outcomes))
+        })
+    };
+    let done = until_committed(shared, intake, id, attempt).await?;
+    Ok(done.map(|(_, outcomes)| outcomes).unwrap_or_default())
 }
 
 /// Why nobody is taken up again in this batch, if so.
@@ -92,29 +92,62 @@ async fn newest_runs(
     Ok(staying.map(|member| member.run).collect())
 }
 
-/// A run that goes on where another one failed, on the way that the batch follows now.
-async fn taken_up(
-    shared: &Shared,
-    batch: &Batch,
-    run: &Arc<Run>,
-    settled: &[Carried],
-    by: &Act,
-) -> Result<Write, BatchError> {
-    let now = shared.now();
-    let number = RunNumber(shared.store.reserve(Numbered::Run, 1).await?);
-    let (mut header, mut carried) =
-        resume::resume(run, RunId(shared.settings.ids.id(now)), by.actor.clone(), now);
-    header.special = members::special(batch);
-    header.context.insert("reason".to_owned(), by.reason.clone().into());
-    header.membership = header.membership.map(|it| Membership { number, ..it });
-    let newer = versions_since(batch, header.workflow.version);
-    if !newer.is_empty() {
-        let chained = chained(shared, run, &newer).await?;
-        header.workflow = chained.definition.unwrap_or(header.workflow);
+/// How runs go on where others failed, all of them in the same commit.
+struct Takes<'a> {
+    shared: &'a Shared,
+    batch: &'a Batch,
+    by: &'a Act,
+    /// for the next run
+    number: i64,
+    /// the workflows that runs follow from now on, by those that they followed
+    chains: BTreeMap<(String, u32), Arc<Workflow>>,
+}
+
+impl<'a> Takes<'a> {
+    /// Reserves numbers for so many.
+    async fn of(
+        shared: &'a Shared,
+        batch: &'a Batch,
+        by: &'a Act,
+        runs: usize,
+    ) -> Result<Self, BatchError> {
+        let count = u32::try_from(runs).unwrap_or(u32::MAX);
+        let number = shared.store.reserve(Numbered::Run, count).await?;
+        Ok(Self { shared, batch, by, number, chains: BTreeMap::new() })
     }
-    carried.extend_from_slice(settled);
-    carried.extend(standing(batch, &header.workflow));
-    begin(shared, Arc::new(header), carried, Some(Arc::clone(run)), now)
+
+    /// A run that goes on where another one failed, on the way that the batch follows now.
+    async fn taken_up(&mut self, run: &Arc<Run>, settled: &[Carried]) -> Result<Write, BatchError> {
+        let (shared, now) = (self.shared, self.shared.now());
+        let number = RunNumber(self.number);
+        self.number += 1;
+        let (mut header, mut carried) =
+            resume::resume(run, RunId(shared.settings.ids.id(now)), self.by.actor.clone(), now);
+        header.special = members::special(self.batch);
+        header.context.insert("reason".to_owned(), self.by.reason.clone().into());
+        header.membership = header.membership.map(|it| Membership { number, ..it });
+        header.workflow = self.way_of(run).await?;
+        carried.extend_from_slice(settled);
+        carried.extend(standing(self.batch, &header.workflow));
+        begin(shared, Arc::new(header), carried, Some(Arc::clone(run)), now)
+    }
+
+    /// The workflow of a run, longer by what the others have followed meanwhile.
+    async fn way_of(&mut self, run: &Run) -> Result<Arc<Workflow>, BatchError> {
+        let old = &run.header.workflow;
+        let key = (old.name.clone(), old.version);
+        if let Some(known) = self.chains.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let newer = versions_since(self.batch, old.version);
+        let mut workflow = Arc::clone(old);
+        if !newer.is_empty() {
+            let chained = chained(self.shared, run, &newer).await?;
+            workflow = chained.definition.unwrap_or(workflow);
+        }
+        self.chains.insert(key, Arc::clone(&workflow));
+        Ok(workflow)
+    }
 }
 
 /// The versions that the others have followed meanwhile, oldest first: those that began a phase, and

@@ -1,5 +1,6 @@
 //! Load a batch, decide, commit; again if somebody was faster.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use stepwell_core::batch::{Batch, BatchCommand, BatchDecision, BatchEffect, decide_batch};
@@ -27,6 +28,56 @@ pub(super) struct Along {
     pub(super) refreshed: Vec<(stepwell_core::id::MemberId, stepwell_store::DataHash)>,
 }
 
+/// What is to be done to a batch as it was loaded.
+pub(super) enum Attempt<T> {
+    /// this is committed, and then that is the answer
+    Commit(Change, T),
+    /// nothing has to be committed, and this is the answer
+    Settled(T),
+}
+
+/// An attempt that is being thought about. A box, because the compiler does not believe of an async closure
+/// that what it does may move to another thread.
+pub(super) type Attempting<'a, T> =
+    Pin<Box<dyn Future<Output = Result<Attempt<T>, BatchError>> + Send + 'a>>;
+
+/// What is committed.
+pub(super) struct Change {
+    /// what is decided; `None` if only members change, which is nothing for the batch to decide about
+    pub(super) command: Option<BatchCommand>,
+    pub(super) along: Along,
+}
+
+/// Loads a batch, lets `attempt` say what is to be done to it, and commits that; all of it again if the
+/// batch has changed in between. Answers with the batch as it is then; `None` if it kept changing.
+pub(super) async fn until_committed<'a, T>(
+    shared: &Shared,
+    intake: &Intake,
+    id: BatchId,
+    attempt: impl Fn(Arc<Batch>) -> Attempting<'a, T>,
+) -> Result<Option<(Arc<Batch>, T)>, BatchError> {
+    for _ in 0..TRIES_MAX {
+        let batch = Arc::new(load(shared, id).await?);
+        let (change, answer) = match attempt(Arc::clone(&batch)).await? {
+            Attempt::Commit(change, answer) => (change, answer),
+            Attempt::Settled(answer) => return Ok(Some((batch, answer))),
+        };
+        let after = match &change.command {
+            Some(command) => commit(shared, intake, &batch, command, change.along).await?,
+            None => commit_members(shared, intake, &batch, change.along).await?,
+        };
+        if let Some(after) = after {
+            return Ok(Some((Arc::new(after), answer)));
+        }
+    }
+    Ok(None)
+}
+
+/// A change that needs no look at the batch.
+pub(super) fn at_once<'a>(change: Change) -> Attempting<'a, ()> {
+    Box::pin(std::future::ready(Ok(Attempt::Commit(change, ()))))
+}
+
 /// Decides `command` for the batch as it is, and commits it.
 pub(super) async fn command(
     shared: &Shared,
@@ -34,13 +85,10 @@ pub(super) async fn command(
     id: BatchId,
     command: &BatchCommand,
 ) -> Result<Batch, BatchError> {
-    for _ in 0..TRIES_MAX {
-        let batch = load(shared, id).await?;
-        if let Some(after) = commit(shared, intake, &batch, command, Along::default()).await? {
-            return Ok(after);
-        }
-    }
-    Err(kept_changing())
+    let attempt = |_| at_once(Change { command: Some(command.clone()), along: Along::default() });
+    let done = until_committed(shared, intake, id, attempt).await?;
+    let (after, ()) = done.ok_or_else(kept_changing)?;
+    Ok(Arc::unwrap_or_clone(after))
 }
 
 pub(super) fn kept_changing() -> BatchError {
@@ -67,6 +115,18 @@ pub(super) async fn commit(
     }
     let from_version = (batch.version > 0).then_some(batch.version);
     store(shared, intake, decision, from_version, along, now).await
+}
+
+/// Commits what changes about members; `None` if the batch has changed since it was loaded.
+async fn commit_members(
+    shared: &Shared,
+    intake: &Intake,
+    batch: &Batch,
+    along: Along,
+) -> Result<Option<Batch>, BatchError> {
+    let from_version = Some(batch.version);
+    let decision = BatchDecision { entries: Vec::new(), effects: Vec::new(), batch: batch.clone() };
+    store(shared, intake, decision, from_version, along, shared.now()).await
 }
 
 async fn store(
