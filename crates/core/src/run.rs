@@ -282,6 +282,14 @@ impl Run {
         }
     }
 
+    /// What a compensation may refer to: the input, and over it what the steps have set so far.
+    #[must_use]
+    pub fn input_and_outputs(&self) -> Map<String, Value> {
+        let mut input = self.header.input.clone();
+        input.extend(self.outputs.iter().map(|(name, value)| (name.clone(), value.clone())));
+        input
+    }
+
     /// Its id.
     #[must_use]
     pub fn id(&self) -> RunId {

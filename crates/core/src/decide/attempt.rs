@@ -241,7 +241,7 @@ impl Draft<'_, '_> {
             part: Part::Compensation(name),
             parent: Some(Parent { run: self.run.id(), step }),
             resumes: None,
-            input: with_outputs(&self.run),
+            input: self.run.input_and_outputs(),
             created_at: self.now,
             // What was granted was granted for the work, not for undoing it.
             terms: None,
@@ -250,11 +250,4 @@ impl Draft<'_, '_> {
         self.push(Entry::CompensationStarted { step, run: id });
         self.follow_with(Effect::StartRun(Arc::new(header)));
     }
-}
-
-/// What a compensation may refer to: the input, and over it what the steps have set so far.
-fn with_outputs(run: &crate::run::Run) -> serde_json::Map<String, Value> {
-    let mut input = run.header.input.clone();
-    input.extend(run.outputs.iter().map(|(name, value)| (name.clone(), value.clone())));
-    input
 }

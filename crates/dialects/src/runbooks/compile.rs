@@ -21,7 +21,7 @@ use stepwell_core::duration::Interval;
 use stepwell_core::id::{PhaseId, StepIndex};
 use stepwell_core::retry::RetryPolicy;
 
-pub use self::name::{Origin, Sequence, of_versioned, versioned};
+pub use self::name::{Origin, Sequence, of_step_id, of_versioned, versioned};
 use super::document::{PhaseSpec, Retry, Runbook, RunbookStep};
 use super::offset::Offset;
 

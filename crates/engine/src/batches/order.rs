@@ -10,6 +10,7 @@ use stepwell_core::definition::Part;
 use stepwell_core::id::{BatchId, MemberId, RunId, StepIndex};
 use stepwell_core::run::{Header, Parent, Run, RunStatus};
 use stepwell_core::step::{Step, StepStatus};
+use stepwell_dialects::runbooks::compile::of_step_id;
 use stepwell_dialects::runbooks::status;
 use stepwell_store::{Key, Member, MemberFilter, MemberStatus, Slice};
 
@@ -194,10 +195,8 @@ fn is_actionable(run: &Run, step: StepIndex) -> bool {
 impl OrderFilter {
     fn means(&self, run: &Run, index: StepIndex, step: &Step) -> bool {
         let spec = run.spec(index);
-        // `phase@version` is the gate, and `phase@version/step` the id.
-        let phase = spec.gate.as_deref().and_then(|gate| gate.rsplit_once('@')).map(|it| it.0);
-        let name = spec.id.strip_prefix(spec.gate.as_deref().unwrap_or_default());
-        let name = name.and_then(|rest| rest.strip_prefix('/')).unwrap_or(&spec.id);
+        let (phase, name) = of_step_id(&spec.id)
+            .map_or((None, spec.id.as_str()), |(phase, name)| (Some(phase), name));
         let word = status::step(step.status);
         self.phase.as_deref().is_none_or(|wanted| phase == Some(wanted))
             && self.step.as_deref().is_none_or(|wanted| name == wanted)
@@ -213,45 +212,24 @@ async fn carry_out(
     matched: Vec<Matched>,
 ) -> Result<Vec<BatchOrderResult>, BatchError> {
     let batch = write::load(shared, id).await?;
-    let mut outcomes: Vec<Option<OrderOutcome>> = Vec::with_capacity(matched.len());
-    let (mut asks, mut asked, mut retaken) = (Vec::new(), Vec::new(), Vec::new());
+    let mut outcomes: Vec<Option<OrderOutcome>> = vec![None; matched.len()];
+    let mut page = PageOfWays::default();
     for (place, item) in matched.iter().enumerate() {
-        outcomes.push(None);
-        let way = match way(&batch, order, item) {
-            Ok(way) => way,
-            Err(refused) => {
-                outcomes[place] = Some(refused);
-                continue;
-            }
-        };
-        if order.dry_run {
-            outcomes[place] = Some(OrderOutcome::Would);
-            continue;
-        }
-        match way {
-            Way::Ask(command) => {
-                asked.push(place);
-                asks.push(Ask::command(item.run.id(), command));
-            }
-            Way::Retake(carried) => retaken.push((place, carried)),
-            Way::Rollback(step) => {
-                if !item.run.status.is_terminal() {
-                    let by = order.by.clone();
-                    let stop = Command::Cancel { mode: None, by };
-                    must_stop(intake, item.run.id(), stop).await?;
-                }
-                asked.push(place);
-                asks.push(rollback(shared, item, step, &order.by).await?);
-            }
-            Way::Remove => {
-                let members = [item.member.id];
-                members::remove(shared, intake, id, &members, &order.by).await?;
-                outcomes[place] = Some(OrderOutcome::Done);
-            }
+        match way(&batch, order, item) {
+            Ok(_) if order.dry_run => outcomes[place] = Some(OrderOutcome::Would),
+            Ok(way) => page.take(shared, order, place, item, way),
+            Err(refused) => outcomes[place] = Some(refused),
         }
     }
+    let PageOfWays { stops, asked, asks, retaken, removed } = page;
+    must_stop(intake, stops).await?;
     for (place, answer) in asked.into_iter().zip(intake.ask_patiently(asks).await?) {
         outcomes[place] = Some(outcome_of(answer)?);
+    }
+    let leaving: Vec<MemberId> = removed.iter().map(|place| matched[*place].member.id).collect();
+    members::remove(shared, intake, id, &leaving, &order.by).await?;
+    for place in removed {
+        outcomes[place] = Some(OrderOutcome::Done);
     }
     for (place, outcome) in retake(shared, intake, id, order, &matched, retaken).await? {
         outcomes[place] = Some(outcome);
@@ -266,6 +244,46 @@ async fn carry_out(
         }),
     });
     Ok(results.collect())
+}
+
+/// What is done for the items of a page, each kind at once; items by their places.
+#[derive(Default)]
+struct PageOfWays {
+    /// before anything else
+    stops: Vec<Ask>,
+    asked: Vec<usize>,
+    asks: Vec<Ask>,
+    retaken: Vec<(usize, Vec<Carried>)>,
+    removed: Vec<usize>,
+}
+
+impl PageOfWays {
+    fn take(
+        &mut self,
+        shared: &Shared,
+        order: &BatchOrder,
+        place: usize,
+        item: &Matched,
+        way: Way,
+    ) {
+        match way {
+            Way::Ask(command) => self.ask(place, Ask::command(item.run.id(), command)),
+            Way::Retake(carried) => self.retaken.push((place, carried)),
+            Way::Rollback(step) => {
+                if !item.run.status.is_terminal() {
+                    let stop = Command::Cancel { mode: None, by: order.by.clone() };
+                    self.stops.push(Ask::command(item.run.id(), stop));
+                }
+                self.ask(place, rollback(shared, item, step, &order.by));
+            }
+            Way::Remove => self.removed.push(place),
+        }
+    }
+
+    fn ask(&mut self, place: usize, ask: Ask) {
+        self.asked.push(place);
+        self.asks.push(ask);
+    }
 }
 
 /// What the run, or the engine, has answered.
@@ -376,8 +394,12 @@ fn rollback_step(item: &Matched) -> Result<StepIndex, OrderOutcome> {
     Ok(step)
 }
 
-async fn must_stop(intake: &Intake, run: RunId, stop: Command) -> Result<(), BatchError> {
-    for answer in intake.ask_patiently(vec![Ask::command(run, stop)]).await? {
+/// What has ended meanwhile need not be stopped.
+async fn must_stop(intake: &Intake, stops: Vec<Ask>) -> Result<(), BatchError> {
+    if stops.is_empty() {
+        return Ok(());
+    }
+    for answer in intake.ask_patiently(stops).await? {
         match answer {
             Ok(_) | Err(EngineError::Refused(_)) => {}
             Err(error) => return Err(error.into()),
@@ -387,20 +409,13 @@ async fn must_stop(intake: &Intake, run: RunId, stop: Command) -> Result<(), Bat
 }
 
 /// The run that undoes a step because a person wants it.
-async fn rollback(
-    shared: &Shared,
-    item: &Matched,
-    step: StepIndex,
-    by: &Act,
-) -> Result<Ask, BatchError> {
+fn rollback(shared: &Shared, item: &Matched, step: StepIndex, by: &Act) -> Ask {
     let name = item.run.spec(step).on_failure.clone().unwrap_or_default();
-    let mut input = item.run.header.input.clone();
-    input.extend(item.run.outputs.iter().map(|(name, value)| (name.clone(), value.clone())));
     let header = Header {
         id: RunId(shared.fresh_id()),
         part: Part::Compensation(name),
         parent: Some(Parent { run: item.run.id(), step }),
-        input,
+        input: item.run.input_and_outputs(),
         actor: by.actor.clone(),
         created_at: shared.now(),
         ..Header::clone(&item.run.header)
@@ -410,5 +425,5 @@ async fn rollback(
     let hash: [u8; 32] = Sha256::digest(name).into();
     let key = Some(Key { hash, request_hash: hash });
     let (carried, tenant_cap) = (Vec::new(), None);
-    Ok(Ask::Start(Box::new(Start { header: Arc::new(header), carried, key, tenant_cap })))
+    Ask::Start(Box::new(Start { header: Arc::new(header), carried, key, tenant_cap }))
 }

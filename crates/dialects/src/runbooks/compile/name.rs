@@ -80,6 +80,17 @@ pub fn of_versioned(name: &str) -> Option<(&str, u32)> {
     Some((name, version(number)?))
 }
 
+/// The phase and the name of a step that is called so in a member's run.
+///
+/// A name may hold either mark, a version holds digits only: the first place where both fit counts.
+#[must_use]
+pub fn of_step_id(id: &str) -> Option<(&str, &str)> {
+    id.match_indices('/').find_map(|(end, _)| {
+        let (phase, _) = of_versioned(&id[..end])?;
+        Some((phase, &id[end + 1..]))
+    })
+}
+
 /// A version as it is written: no sign, no leading zero.
 fn version(text: &str) -> Option<u32> {
     text.parse().ok().filter(|number: &u32| *number > 0 && number.to_string() == text)

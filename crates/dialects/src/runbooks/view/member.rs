@@ -8,7 +8,7 @@ use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
 use crate::moment::Moment;
-use crate::runbooks::compile::of_versioned;
+use crate::runbooks::compile::of_step_id;
 
 /// A member as it is stored.
 #[derive(Clone, Copy, Debug)]
@@ -108,10 +108,5 @@ pub fn member<'a>(
 
 /// A step as people call it: its phase and its name, without the version of the runbook.
 fn step_label(id: &str) -> String {
-    // A name may hold either mark, a version holds digits only: the first place where both fit counts.
-    let versioned = id.match_indices('/').find_map(|(end, _)| {
-        let (phase, _) = of_versioned(&id[..end])?;
-        Some((phase, &id[end..]))
-    });
-    versioned.map_or_else(|| id.to_owned(), |(phase, rest)| format!("{phase}{rest}"))
+    of_step_id(id).map_or_else(|| id.to_owned(), |(phase, name)| format!("{phase}/{name}"))
 }

@@ -1,5 +1,7 @@
 //! What happens to servers and to PostgreSQL.
 
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use rand::RngExt;
@@ -8,7 +10,7 @@ use serde_json::Value;
 use stepwell_testing::postgres::Stop;
 
 use super::ledger::Loss;
-use super::{Fleet, Profile};
+use super::{Fleet, LATE_MAX, Profile, SERVERS};
 use crate::crash::site::Site;
 
 /// From one accident to the next.
@@ -30,6 +32,7 @@ pub(super) struct Accidents {
     pub(super) fenced_writes: u64,
     /// when PostgreSQL was away
     outage: Option<(SystemTime, SystemTime)>,
+    absences: Vec<Absence>,
     frozen: Vec<Frozen>,
 }
 
@@ -39,8 +42,27 @@ struct Frozen {
     number: usize,
     until: Instant,
     is_coma: bool,
+    awake: Arc<OnceLock<SystemTime>>,
     /// what was lost with it, once it is not thawed before its time
     loss: Option<Loss>,
+}
+
+/// When a server could not take over from anybody: it was frozen, or killed and not yet back.
+#[derive(Clone, Debug)]
+struct Absence {
+    number: usize,
+    from: SystemTime,
+    until: Arc<OnceLock<SystemTime>>,
+}
+
+impl Absence {
+    fn of(number: usize) -> Self {
+        Self { number, from: SystemTime::now(), until: Arc::default() }
+    }
+
+    fn meets(&self, from: SystemTime, until: SystemTime) -> bool {
+        self.from <= until && self.until.get().is_none_or(|end| *end >= from)
+    }
 }
 
 /// One that was chosen by lot.
@@ -71,7 +93,12 @@ impl Accidents {
         }
         for frozen in std::mem::take(&mut self.frozen) {
             fleet.sites[frozen.number].signal("CONT");
+            let _first = frozen.awake.set(SystemTime::now());
         }
+        // One more while nothing happens to the others: at least this loss cannot escape them.
+        let number = rng.random_range(0..fleet.sites.len());
+        let stats = last_words(&fleet.sites[number], &fleet.token).await;
+        self.kill(fleet, number, &stats, begun);
     }
 
     async fn one(&mut self, fleet: &mut Fleet, profile: Profile, rng: &mut StdRng, begun: Instant) {
@@ -84,25 +111,31 @@ impl Accidents {
         let site = &mut fleet.sites[number];
         assert_eq!(site.has_ended(), None, "a server ended by itself:\n{}", site.log());
         let stats = last_words(site, &fleet.token).await;
-        let instance = stats["owner_id"].as_str().map(str::to_owned);
-        let loss = instance.map(|instance| Loss { instance, at: SystemTime::now() });
         match self.draw(servers, profile, rng) {
-            Accident::Kill => {
-                self.kills += 1;
-                self.fenced_writes += stats["fenced_writes"].as_u64().unwrap_or(0);
-                self.losses.extend(loss);
-                tell(begun, &format!("{number} is killed"));
-                tokio::task::block_in_place(|| site.kill());
-                let _said = site.spawn();
-            }
+            Accident::Kill => self.kill(fleet, number, &stats, begun),
             Accident::Freeze { time, is_coma } => {
                 *(if is_coma { &mut self.comas } else { &mut self.naps }) += 1;
                 tell(begun, &format!("{number} is frozen for {} ms", time.as_millis()));
                 site.signal("STOP");
-                let (until, loss) = (Instant::now() + time, loss.filter(|_| is_coma));
-                self.frozen.push(Frozen { number, until, is_coma, loss });
+                let absence = Absence::of(number);
+                let (until, awake) = (Instant::now() + time, Arc::clone(&absence.until));
+                let loss = loss(&stats, Some(Arc::clone(&awake))).filter(|_| is_coma);
+                self.frozen.push(Frozen { number, until, is_coma, awake, loss });
+                self.absences.push(absence);
             }
         }
+    }
+
+    fn kill(&mut self, fleet: &mut Fleet, number: usize, stats: &Value, begun: Instant) {
+        self.kills += 1;
+        self.fenced_writes += stats["fenced_writes"].as_u64().unwrap_or(0);
+        self.losses.extend(loss(stats, None));
+        tell(begun, &format!("{number} is killed"));
+        let absence = Absence::of(number);
+        let site = &mut fleet.sites[number];
+        tokio::task::block_in_place(|| site.kill());
+        note_return(site.spawn(), Arc::clone(&absence.until));
+        self.absences.push(absence);
     }
 
     fn restart_postgres(&mut self, fleet: &Fleet, begun: Instant) {
@@ -113,13 +146,21 @@ impl Accidents {
         tell(begun, "PostgreSQL is back");
     }
 
-    /// Losses that others could notice in time: PostgreSQL was there when they should have.
+    /// Losses that others had to notice in time: while a loss was due to be noticed, and until it would be
+    /// late, it lasted, somebody was fit to see it, and PostgreSQL was there.
     pub(super) fn noticeable(&self, profile: Profile) -> Vec<Loss> {
-        let hidden = |loss: &&Loss| {
+        let must_be_noticed = |loss: &&Loss| {
             let due = loss.at + profile.threshold();
-            self.outage.is_none_or(|(away, back)| due < away || loss.at > back)
+            let late = due + LATE_MAX;
+            let lasts = loss.woke.as_ref().is_none_or(|woke| *woke.get().expect("it woke") > late);
+            let is_fit = |number: usize| {
+                let mut own = self.absences.iter().filter(|absence| absence.number == number);
+                !own.any(|absence| absence.meets(due, late))
+            };
+            let is_hidden = self.outage.is_some_and(|(away, back)| away <= late && back >= loss.at);
+            lasts && !is_hidden && (0..SERVERS).any(is_fit)
         };
-        self.losses.iter().filter(hidden).cloned().collect()
+        self.losses.iter().filter(must_be_noticed).cloned().collect()
     }
 
     /// By lot; but somebody stays awake, or there would be nobody to take over.
@@ -145,6 +186,7 @@ impl Accidents {
         let due: Vec<Frozen> = self.frozen.extract_if(.., |it| it.until <= now).collect();
         for frozen in due {
             fleet.sites[frozen.number].signal("CONT");
+            let _first = frozen.awake.set(SystemTime::now());
             self.losses.extend(frozen.loss);
             tell(begun, &format!("{} wakes up", frozen.number));
         }
@@ -161,6 +203,21 @@ impl Accidents {
 
 fn tell(begun: Instant, what: &str) {
     println!("{:>7.1} s  {what}", begun.elapsed().as_secs_f64());
+}
+
+/// What is lost with a server that says this of itself.
+fn loss(stats: &Value, woke: Option<Arc<OnceLock<SystemTime>>>) -> Option<Loss> {
+    let instance = stats["owner_id"].as_str()?.to_owned();
+    Some(Loss { instance, at: SystemTime::now(), woke })
+}
+
+/// Notes when a server that was started says that it listens.
+fn note_return(said: Receiver<String>, back: Arc<OnceLock<SystemTime>>) {
+    std::thread::spawn(move || {
+        if said.recv().is_ok_and(|line| !line.is_empty()) {
+            let _first = back.set(SystemTime::now());
+        }
+    });
 }
 
 /// What a server says of itself; nothing, if it cannot answer now.

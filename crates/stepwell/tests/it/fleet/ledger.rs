@@ -1,5 +1,6 @@
 //! Who owned which job from when on: written by the database itself, with its own clock.
 
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Fleet;
@@ -32,6 +33,8 @@ pub(super) struct Loss {
     /// its id at that time
     pub(super) instance: String,
     pub(super) at: SystemTime,
+    /// when it went on, if it was not lost for ever
+    pub(super) woke: Option<Arc<OnceLock<SystemTime>>>,
 }
 
 /// How long takeovers took, in milliseconds.
@@ -41,6 +44,8 @@ pub(super) struct Takeovers {
     pub(super) p50_ms: u64,
     pub(super) p99_ms: u64,
     pub(super) max_ms: u64,
+    /// lost servers that nobody has declared dead
+    pub(super) unnoticed: u64,
 }
 
 impl Fleet {
@@ -50,27 +55,31 @@ impl Fleet {
     }
 
     /// How long jobs of lost servers had to wait, from the loss to the moment somebody else owned them.
+    /// One that lives on keeps its jobs, and may give them away whenever it wants to.
     pub(super) fn takeovers(&self, losses: &[Loss]) -> Takeovers {
         let lost: Vec<String> = losses.iter().map(row).collect();
         if lost.is_empty() {
             return Takeovers::default();
         }
         let lines = self.query(&format!(
-            "with lost (id, at) as (values {}),
+            "with lost (epoch, at) as (
+                select epoch, lost.at
+                  from (values {}) as lost (id, at)
+                  left join stepwell.instance on instance.id = lost.id and state = 'dead'),
                   waited (ms) as (
                 select extract(epoch from change.at - lost.at) * 1000
                   from lost
-                  join stepwell.instance on instance.id = lost.id
                   join stepwell.owner_change change
-                    on change.from_epoch = instance.epoch and change.at > lost.at)
+                    on change.from_epoch = lost.epoch and change.at > lost.at)
              select count(*), coalesce(percentile_disc(0.5) within group (order by ms), 0)::bigint,
                     coalesce(percentile_disc(0.99) within group (order by ms), 0)::bigint,
-                    coalesce(max(ms), 0)::bigint
+                    coalesce(max(ms), 0)::bigint,
+                    (select count(*) from lost where epoch is null)
                from waited",
             lost.join(", ")
         ));
-        let [count, p50_ms, p99_ms, max_ms] = numbers(&lines[0]);
-        Takeovers { count, p50_ms, p99_ms, max_ms }
+        let [count, p50_ms, p99_ms, max_ms, unnoticed] = numbers(&lines[0]);
+        Takeovers { count, p50_ms, p99_ms, max_ms, unnoticed }
     }
 
     /// The longest time without any decision, in milliseconds.

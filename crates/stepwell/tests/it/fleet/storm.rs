@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::accidents::Accidents;
 use super::orders::{WORKFLOW, client};
 use super::receiver::Receiver;
-use super::{Fleet, Profile, SETTLED_WITHIN};
+use super::{Fleet, LATE_MAX, Profile, SETTLED_WITHIN};
 use crate::crash::workers::{Worker, refused};
 use crate::crash::world::World;
 
@@ -29,9 +29,6 @@ const WORKERS: usize = 8;
 /// For how long nothing may happen, beyond the threshold: PostgreSQL must have the time to come back. A
 /// word between servers that was lost, and is made up for only by the slow look behind it, would show here.
 const REST_MAX: Duration = Duration::from_secs(15);
-
-/// How much later than the threshold a takeover may be, on a machine that has other things to do.
-const LATE_MAX: Duration = Duration::from_secs(1);
 
 // B-019, B-020, B-041, B-057, B-058, B-073, B-074, X-101 to X-107: whatever happens to the instances
 // and to the database, no order is lost, none makes two jobs, nothing counts twice, nothing is left
@@ -114,7 +111,8 @@ fn clients(world: &Arc<World>, size: Size, callback_url: &str, rng: &mut StdRng)
 /// Says what happened, and sees that it was enough to prove something.
 fn conclude(fleet: &Fleet, world: &World, receiver: &Receiver, accidents: &Accidents, size: Size) {
     let tally = world.journal.book().tally;
-    let takeovers = fleet.takeovers(&accidents.noticeable(size.profile));
+    let noticeable = accidents.noticeable(size.profile);
+    let takeovers = fleet.takeovers(&noticeable);
     let longest_rest_ms = fleet.longest_rest_ms();
     let repeated: usize = receiver
         .notices()
@@ -140,8 +138,10 @@ fn conclude(fleet: &Fleet, world: &World, receiver: &Receiver, accidents: &Accid
         fleet.first_owners(),
     );
     println!(
-        "{} jobs of lost servers taken over: p50 {} ms, p99 {} ms, max {} ms; threshold {} ms; longest \
-         rest of all {} ms",
+        "{} losses, of which {} had to be noticed in time: {} of their jobs taken over: p50 {} ms, p99 {} \
+         ms, max {} ms; threshold {} ms; longest rest of all {} ms",
+        accidents.losses.len(),
+        noticeable.len(),
         takeovers.count,
         takeovers.p50_ms,
         takeovers.p99_ms,
@@ -159,4 +159,5 @@ fn conclude(fleet: &Fleet, world: &World, receiver: &Receiver, accidents: &Accid
     );
     let late_max = size.profile.threshold() + LATE_MAX;
     assert!(u128::from(takeovers.p99_ms) <= late_max.as_millis(), "taken over too late");
+    assert_eq!(takeovers.unnoticed, 0, "nobody has noticed: {noticeable:?}");
 }
