@@ -7,5 +7,6 @@
 pub mod bus;
 pub mod clock;
 pub mod egress;
+pub mod file_drop;
 #[cfg(feature = "sources")]
 pub mod source;

@@ -27,7 +27,8 @@ use reqwest::redirect;
 pub use self::address::{Cidr, CidrError};
 pub use self::policy::{HostPattern, HostPatternError, Policy, Refusal};
 pub use self::signature::{
-    ID_HEADER, SIGNATURE_HEADER, SignatureError, SignedHeaders, TIMESTAMP_HEADER, sign, verify,
+    ID_HEADER, SIGNATURE_HEADER, SignatureError, SignedHeaders, TIMESTAMP_HEADER, WINDOW,
+    secret_bytes, secret_text, sign, verify, verify_within,
 };
 use crate::bus::Answer;
 

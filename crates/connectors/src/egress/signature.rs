@@ -3,6 +3,8 @@
 //! The signed text is `id.timestamp.body`, over the raw bytes of the body. Signing anything that was
 //! parsed and written again would sign another text.
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
@@ -15,8 +17,10 @@ pub const TIMESTAMP_HEADER: &str = "webhook-timestamp";
 /// The header with the signatures, separated by spaces.
 pub const SIGNATURE_HEADER: &str = "webhook-signature";
 
-/// How far the timestamp may lie from the receiver's clock.
-const WINDOW_S: u64 = 5 * 60;
+/// How far the timestamp may lie from the receiver's clock, unless the receiver says otherwise.
+pub const WINDOW: Duration = Duration::from_secs(5 * 60);
+/// What a secret begins with when it is shown.
+const SECRET_PREFIX: &str = "whsec_";
 /// A rotation needs two; looking at more only feeds whoever sends thousands.
 const SIGNATURES_MAX: usize = 3;
 
@@ -37,7 +41,8 @@ pub struct SignedHeaders<'a> {
     pub signature: &'a str,
 }
 
-/// Accepts a call if any of its first three signatures fits any of the secrets.
+/// Accepts a call if any of its first three signatures fits any of the secrets, and it was signed
+/// within [`WINDOW`].
 ///
 /// Several secrets are live while one replaces another. Takes the same time whether a signature is
 /// wrong in its first byte or its last.
@@ -47,8 +52,19 @@ pub fn verify(
     body: &[u8],
     now_s: i64,
 ) -> Result<(), SignatureError> {
+    verify_within(secrets, headers, body, now_s, WINDOW)
+}
+
+/// The same, for a receiver with a window of its own.
+pub fn verify_within(
+    secrets: &[&[u8]],
+    headers: SignedHeaders<'_>,
+    body: &[u8],
+    now_s: i64,
+    window: Duration,
+) -> Result<(), SignatureError> {
     let timestamp_s: i64 = headers.timestamp.parse().map_err(|_| SignatureError::Malformed)?;
-    if timestamp_s.abs_diff(now_s) > WINDOW_S {
+    if timestamp_s.abs_diff(now_s) > window.as_secs() {
         return Err(SignatureError::Stale);
     }
     // An id with a dot would let the border between id and timestamp move.
@@ -73,12 +89,28 @@ pub enum SignatureError {
     /// A header cannot be read.
     #[error("the webhook headers are malformed")]
     Malformed,
-    /// The timestamp lies more than five minutes away: a replay, or a clock to set right.
-    #[error("the webhook timestamp is more than five minutes away; check both clocks")]
+    /// The timestamp lies outside of the window: a replay, or a clock to set right.
+    #[error("the webhook timestamp is too far away; check both clocks")]
     Stale,
     /// No signature fits: another secret, or another body.
     #[error("no webhook signature fits; check the secret, and sign the raw body")]
     Mismatch,
+}
+
+/// A secret as people copy it: `whsec_` and the bytes in base64.
+#[must_use]
+pub fn secret_text(secret: &[u8]) -> String {
+    format!("{SECRET_PREFIX}{}", STANDARD.encode(secret))
+}
+
+/// The bytes of a secret as people copy it; without the prefix, its own bytes. `None` for base64
+/// that is none.
+#[must_use]
+pub fn secret_bytes(text: &str) -> Option<Vec<u8>> {
+    match text.strip_prefix(SECRET_PREFIX) {
+        Some(code) => STANDARD.decode(code).ok(),
+        None => Some(text.as_bytes().to_vec()),
+    }
 }
 
 fn code_of(secret: &[u8], id: &str, timestamp: &str, body: &[u8]) -> Hmac<Sha256> {

@@ -5,6 +5,7 @@
 mod conformance;
 mod egress;
 mod embedded;
+mod file_drop;
 mod hostile_urls;
 mod publisher;
 mod release;

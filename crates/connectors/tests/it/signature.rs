@@ -1,6 +1,10 @@
 //! Webhook signatures, from the side of a receiver.
 
-use stepwell_connectors::egress::{SignatureError, SignedHeaders, sign, verify};
+use std::time::Duration;
+
+use stepwell_connectors::egress::{
+    SignatureError, SignedHeaders, secret_bytes, secret_text, sign, verify, verify_within,
+};
 
 const SECRET: &[u8] = b"a secret of the receiver";
 const NOW_S: i64 = 1_700_000_000;
@@ -83,4 +87,23 @@ fn malformed_headers_are_an_answer_and_not_a_panic() {
         let named = SignedHeaders { id, ..headers(&timestamp, &genuine) };
         assert_eq!(verify(&[SECRET], named, b"{}", NOW_S), Err(SignatureError::Malformed));
     }
+}
+
+#[test]
+fn a_receiver_may_have_a_window_of_its_own() {
+    let signature = sign(SECRET, "msg_1", NOW_S, b"{}");
+    let timestamp = NOW_S.to_string();
+    let at = |now_s| {
+        let window = Duration::from_secs(10);
+        verify_within(&[SECRET], headers(&timestamp, &signature), b"{}", now_s, window)
+    };
+    assert_eq!([at(NOW_S + 10), at(NOW_S + 11)], [Ok(()), Err(SignatureError::Stale)]);
+}
+
+#[test]
+fn a_secret_is_read_as_it_is_shown() {
+    assert_eq!(secret_text(b"abc"), "whsec_YWJj");
+    assert_eq!(secret_bytes("whsec_YWJj").as_deref(), Some(&b"abc"[..]));
+    assert_eq!(secret_bytes("plain words").as_deref(), Some(&b"plain words"[..]));
+    assert_eq!(secret_bytes("whsec_?"), None);
 }
