@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::command::Adopted;
 use crate::credit::CreditState;
+use crate::definition::CancelMode;
 use crate::entry::{Entry, OperationKind, Record};
 use crate::expansion::{Expansion, Place};
 use crate::id::{LeaseId, StepIndex};
@@ -59,11 +60,7 @@ fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
         }
         Entry::RunPaused { .. } => run.paused = true,
         Entry::RunResumed { .. } => run.paused = false,
-        Entry::CancelRequested { mode, .. } => {
-            run.status = RunStatus::Cancelling;
-            run.cancel = Some(*mode);
-            run.retry_at = None;
-        }
+        Entry::CancelRequested { mode, .. } => begin_to_stop(run, *mode),
         Entry::CreditsMoved { movement } => {
             run.credits = Some(run.credits.unwrap_or_default().after(movement));
         }
@@ -77,11 +74,7 @@ fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
         Entry::RunFailed { error, .. } => end_run(run, RunStatus::Failed, Some(error), at),
         Entry::RunCancelled => end_run(run, RunStatus::Cancelled, None, at),
         Entry::StepCarried { step, result } | Entry::StepSucceeded { step, result, .. } => {
-            set_outputs(run, *step, Some(result));
-            let step = &mut run.steps[step.position()];
-            step.result = Some(Arc::clone(result));
-            step.error = None;
-            end_step(step, StepStatus::Succeeded, at);
+            succeed(run, *step, result, at);
         }
         Entry::StepGathered { step, .. } => {
             set_outputs(run, *step, None);
@@ -91,15 +84,12 @@ fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
         Entry::StepDispatched { step, .. } => {
             dispatch(&mut run.steps[step.position()], entry, at);
             // Where one worker keeps the attempt, its message waits until a worker has taken it.
-            if run.keeping().is_none() || run.status != RunStatus::Ready {
-                get_under_way(run, at);
-            }
+            let waits = run.keeping().is_some() && run.status == RunStatus::Ready;
+            get_under_way(run, !waits, at);
         }
         Entry::StepAcked { step } => {
             evolve_step(&mut run.steps[step.position()], entry, at);
-            if run.keeping().is_some() {
-                get_under_way(run, at);
-            }
+            get_under_way(run, run.keeping().is_some(), at);
         }
         Entry::StepReadied { step }
         | Entry::AttemptPublished { step }
@@ -196,9 +186,18 @@ fn extend(step: &mut Step, expires_at: Timestamp) {
     }
 }
 
-/// The run has begun. A person may also retry a step that was held for the next attempt of the whole
+fn begin_to_stop(run: &mut Run, mode: CancelMode) {
+    run.status = RunStatus::Cancelling;
+    run.cancel = Some(mode);
+    run.retry_at = None;
+}
+
+/// If the run has begun: a person may also retry a step that was held for the next attempt of the whole
 /// run, or open a gate during the rest.
-fn get_under_way(run: &mut Run, at: Timestamp) {
+fn get_under_way(run: &mut Run, has_begun: bool, at: Timestamp) {
+    if !has_begun {
+        return;
+    }
     if matches!(run.status, RunStatus::Ready | RunStatus::RetryWait) {
         run.status = RunStatus::Running;
         run.retry_at = None;
@@ -325,6 +324,14 @@ fn leave_attempt(step: &mut Step) {
 fn skip(step: &mut Step, reason: SkipReason, at: Timestamp) {
     step.skip = Some(reason);
     end_step(step, StepStatus::Skipped, at);
+}
+
+fn succeed(run: &mut Run, step: StepIndex, result: &Arc<Value>, at: Timestamp) {
+    set_outputs(run, step, Some(result));
+    let step = &mut run.steps[step.position()];
+    step.result = Some(Arc::clone(result));
+    step.error = None;
+    end_step(step, StepStatus::Succeeded, at);
 }
 
 fn end_step(step: &mut Step, status: StepStatus, at: Timestamp) {

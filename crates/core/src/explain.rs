@@ -192,8 +192,8 @@ fn keeper(run: &Run, pool: &str, step: &Step, now: Timestamp) -> (String, Option
     if step.status == StepStatus::Acked {
         return (
             format!(
-                "is with the worker of pool {pool:?} that has attempt {attempt} of the run; each sign \
-                 of life extends its lease, and after silence the attempt has failed"
+                "the worker of pool {pool:?} that has attempt {attempt} of the run is at it; every \
+                 sign of life extends its lease"
             ),
             None,
         );
@@ -233,7 +233,7 @@ fn moment(at: Timestamp, now: Timestamp) -> String {
 }
 
 fn ago(at: Timestamp, now: Timestamp) -> String {
-    format!("{at} ({})", roughly(now.since(at).as_millis()))
+    format!("{at} ({} ago)", roughly(now.since(at).as_millis()))
 }
 
 /// A time as a person would say it: the two largest units that matter.

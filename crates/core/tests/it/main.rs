@@ -31,3 +31,4 @@ mod run_retry;
 mod scale;
 mod table;
 mod templates;
+mod workspaces;

@@ -1,0 +1,86 @@
+//! Rests between attempts, and how many there are.
+
+use stepwell_core::id::RunId;
+use stepwell_core::run::RunStatus;
+use uuid::Uuid;
+
+use super::{job, job_with, ladder, terms};
+use crate::world::{World, seconds, sequence, step};
+use stepwell_core::terms::Terms;
+
+/// Fails every attempt at its first step; the rest after each, in milliseconds.
+fn rests(world: &mut World) -> Vec<u64> {
+    let mut rests = Vec::new();
+    loop {
+        world.does(world.failed("a"));
+        let Some(retry_at) = world.run.retry_at else { return rests };
+        rests.push(retry_at.since(world.now).as_millis());
+        world.wakes();
+    }
+}
+
+// C-034, C-035, X-120, X-154: 30 s, 120 s, 600 s, then 1,800 s however often.
+#[test]
+fn the_rests_are_thirty_seconds_two_minutes_ten_minutes_and_then_half_an_hour() {
+    let mut world = job(7);
+    assert_eq!(rests(&mut world), [30, 120, 600, 1800, 1800, 1800].map(|it| it * 1000));
+}
+
+// C-034: about so long; a tenth either way, and not all jobs the same.
+#[test]
+fn jitter_moves_each_rest_by_at_most_a_tenth() {
+    let mut all = Vec::new();
+    for number in 0..50 {
+        let granted = Terms { run_retry: Some(ladder(6, 10)), ..terms(6) };
+        let mut world = job_with(sequence([step("a")]), granted);
+        let header = std::sync::Arc::make_mut(&mut world.run.header);
+        header.id = RunId(Uuid::from_u128(number));
+        let rests = rests(&mut world);
+        for (rest, plain) in rests.iter().zip([30_000, 120_000, 600_000, 1_800_000, 1_800_000]) {
+            assert!((plain - plain / 10..=plain + plain / 10).contains(rest), "{rest} for {plain}");
+        }
+        all.push(rests);
+    }
+    all.sort_unstable();
+    all.dedup();
+    assert!(all.len() > 40, "jobs that fail together do not come back together");
+}
+
+// C-009, C-020, C-029 … C-031, X-116, X-119: as many attempts as were granted, above and below the five
+// deliveries of a broker; the last failure is the end.
+#[test]
+fn a_job_is_tried_as_often_as_it_was_granted() {
+    for attempts_max in [1, 3, 5, 7] {
+        let mut world = job(attempts_max);
+        let id = world.run.id();
+        for attempt in 1..=attempts_max {
+            assert_eq!((world.run.status, world.run.attempt), (RunStatus::Ready, attempt));
+            world.does(world.acked("a"));
+            assert_eq!(world.run.status, RunStatus::Running);
+            let ended = world.does(world.failed("a"));
+            assert_eq!(world.run.error.as_ref().map(|it| it.code.as_str()), Some("broken"));
+            if attempt < attempts_max {
+                assert_eq!(world.run.status, RunStatus::RetryWait);
+                assert_eq!(world.run.ended_at, None);
+                world.wakes();
+            } else {
+                assert_eq!(world.run.status, RunStatus::Failed);
+                assert_eq!(world.run.ended_at, Some(world.now));
+                assert_eq!(ended.effects.len(), 1, "its end, and nothing else");
+            }
+        }
+        assert_eq!(world.run.id(), id);
+    }
+}
+
+// C-034: what was granted to the job goes before what its workflow says.
+#[test]
+fn the_workflow_gives_the_attempts_of_a_job_that_was_granted_none() {
+    use stepwell_core::definition::Workflow;
+    use stepwell_core::retry::RetryPolicy;
+    let own = Some(RetryPolicy::fixed(2, seconds(7)));
+    let workflow = Workflow { run_retry: own, ..sequence([step("a")]) };
+    let granted = Terms { run_retry: None, ..terms(1) };
+    assert_eq!(rests(&mut job_with(workflow.clone(), granted)), [7_000]);
+    assert_eq!(rests(&mut job_with(workflow, terms(3))), [30_000, 120_000]);
+}
