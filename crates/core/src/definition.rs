@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::condition::Condition;
+use crate::credit::Credits;
 use crate::duration::Interval;
 use crate::id::StepIndex;
 use crate::retry::RetryPolicy;
@@ -31,6 +32,8 @@ pub struct Workflow {
     pub compensations: BTreeMap<String, Vec<StepSpec>>,
     /// attempts of the whole run: a failed step waits, and the run goes on from there
     pub run_retry: Option<RetryPolicy>,
+    /// what a run of it will probably cost, unless whoever asks for it says otherwise
+    pub credits: Option<Credits>,
     /// what a cancel means when the caller does not say
     pub cancel: CancelMode,
     /// what becomes of the rest when a step fails for good

@@ -2,11 +2,14 @@
 //!
 //! [`workflow`] reads the documents that every dialect but the runbooks follows. Each dialect is a
 //! module of its own with the same file names in all of them: [`commands`], [`platform`],
-//! [`runbooks`]. [`fields`], [`yaml`] and [`problem`] are what all readers are made of. Nothing in
+//! [`runbooks`], [`workspaces`]. [`event`] is what others are told of runs of all dialects. [`fields`], [`yaml`] and [`problem`] are what all readers are made of. Nothing in
 //! this crate decides what a run does next: that is for `stepwell_core`.
 
+pub mod amount;
 pub mod commands;
+pub mod event;
 pub mod fields;
+pub mod fingerprint;
 pub mod items;
 pub mod moment;
 mod name;
@@ -17,7 +20,9 @@ pub mod problem;
 pub mod rejection;
 pub mod resume;
 pub mod runbooks;
+mod special;
 mod text;
+pub mod trace;
 pub mod workflow;
 pub mod workspaces;
 pub mod yaml;

@@ -1,13 +1,13 @@
 //! What is sent to whoever asked to be told that a run has ended.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use stepwell_core::definition::Part;
 use stepwell_core::run::{Dialect, Run};
 
+use crate::event::CloudEvent;
 use crate::{commands, platform};
 
 const EVENT_TYPE: &str = "stepwell.job.completed.v1";
-const SOURCE: &str = "stepwell";
 
 /// One message to one address.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub fn notices(run: &Run) -> Vec<Notice> {
     match run.header.dialect {
         Dialect::Commands => commands::notice::notices(run),
         Dialect::Platform => platform::notice::notices(run),
-        // Nobody can ask to be told in these.
+        // Nobody can ask to be told in these; who follows events is told by them.
         Dialect::Runbooks | Dialect::Workspaces => Vec::new(),
     }
 }
@@ -39,19 +39,9 @@ pub(crate) fn ended(run: &Run) -> bool {
 /// The CloudEvent of a job's end, with what its dialect says of it.
 pub(crate) fn event(run: &Run, data: Value) -> Value {
     let job = run.id().to_string();
-    let mut event = Map::new();
-    let mut set = |key: &str, value: Value| event.insert(key.to_owned(), value);
-    set("specversion", "1.0".into());
-    set("type", EVENT_TYPE.into());
-    set("source", SOURCE.into());
     // The version makes the id the same however often the notice is sent.
-    set("id", format!("{job}:{}", run.version).into());
-    set("time", run.ended_at.unwrap_or(run.updated_at).to_string().into());
-    set("subject", job.into());
-    set("datacontenttype", "application/json".into());
-    if let Some(traceparent) = &run.header.traceparent {
-        set("traceparent", traceparent.as_str().into());
-    }
-    set("data", data);
-    Value::Object(event)
+    let id = format!("{job}:{}", run.version);
+    let time = run.ended_at.unwrap_or(run.updated_at);
+    let traceparent = run.header.traceparent.as_deref();
+    CloudEvent { id, time, subject: job, traceparent }.body(EVENT_TYPE, data)
 }

@@ -10,6 +10,8 @@ use stepwell_core::run::{Header, Run};
 use stepwell_core::step::StepStatus;
 use stepwell_core::time::Timestamp;
 
+use crate::workspaces::job_id::public_id;
+
 /// The header of the new run, and the results it takes over.
 ///
 /// The new run follows the same version of the workflow with the same input, lane and workspace, so
@@ -28,8 +30,9 @@ pub fn resume(
         created_at: now,
         ..Header::clone(&run.header)
     };
+    let job_id = public_id(&header).to_string();
     if let Some(job) = header.special.get_mut("_job_id") {
-        *job = id.to_string().into();
+        *job = job_id.into();
     }
     (header, carried(run))
 }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::fields::Field;
+use crate::fields::{Field, Tree};
 
 /// A short text that may be logged and shown as it is.
-pub(crate) fn plain(field: &Field<'_, Value>, chars_max: usize) -> Option<String> {
+pub(crate) fn plain<T: Tree>(field: &Field<'_, T>, chars_max: usize) -> Option<String> {
     let text = field.text_within(1..=chars_max)?;
     if !text.contains(char::is_control) {
         return Some(text.to_owned());

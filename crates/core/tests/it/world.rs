@@ -234,6 +234,7 @@ pub(crate) fn graph(steps: Vec<StepSpec>) -> Workflow {
         steps,
         compensations: std::collections::BTreeMap::new(),
         run_retry: None,
+        credits: None,
         cancel: CancelMode::Drain,
         failure: FailureMode::SkipDescendants,
     }

@@ -19,6 +19,7 @@ use super::envelope::Envelope;
 use super::reference::ReferencePolicy;
 use crate::problem::{Problem, Report, quoted};
 use crate::rejection::Rejection;
+use crate::special::special;
 use crate::workflow::Checks;
 
 /// Neither urgent nor idle: an envelope has no word for it.
@@ -91,7 +92,7 @@ fn header(
         parent: None,
         resumes: None,
         input,
-        special: special(&envelope, at.run, &workspace_ref),
+        special: specials(&envelope, at.run, &workspace_ref),
         routing: Some(routing(&envelope)),
         context: Context {
             input_ref: envelope.input_ref,
@@ -130,18 +131,15 @@ fn mode_word(mode: Mode) -> &'static str {
     }
 }
 
-/// Every special variable has a value, if only null: a template that names one is never unresolved.
-fn special(envelope: &Envelope, run: RunId, workspace_ref: &str) -> Map<String, Value> {
-    let optional = |text: &Option<String>| text.clone().map_or(Value::Null, Value::String);
-    let values = [
+fn specials(envelope: &Envelope, run: RunId, workspace_ref: &str) -> Map<String, Value> {
+    special([
         ("_job_id", run.to_string().into()),
         ("_tenant_id", envelope.tenant_id.clone().into()),
-        ("_correlation_id", optional(&envelope.correlation_id)),
+        ("_correlation_id", envelope.correlation_id.clone().into()),
         ("_input_ref", envelope.input_ref.clone().into()),
         ("_output_ref", envelope.output_ref.clone().into()),
         ("_workspace_ref", workspace_ref.into()),
-        ("_doc_id", optional(&envelope.doc_id)),
+        ("_doc_id", envelope.doc_id.clone().into()),
         ("_request_type", envelope.request_type.clone().into()),
-    ];
-    values.into_iter().map(|(name, value): (_, Value)| (name.to_owned(), value)).collect()
+    ])
 }

@@ -11,6 +11,7 @@ use stepwell_core::run::Run;
 
 use super::context;
 use crate::moment::Moment;
+use crate::workspaces::job_id::public_id;
 
 /// Where a worker answers. Each URL carries the proof that belongs to this one attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -96,7 +97,7 @@ pub fn render<'a>(
     let lease = state.lease?;
     let spec = run.spec(step);
     Some(DirectiveMessage {
-        job_id: header.id,
+        job_id: public_id(header),
         tenant_id: header.tenant.as_str(),
         step_id: run.step_id(step),
         protocol_id: &header.workflow.name,

@@ -9,6 +9,7 @@ use crate::payload;
 use crate::problem::{Report, quoted};
 use crate::rejection::{self, Rejection};
 use crate::text::{plain, url};
+use crate::trace::is_traceparent;
 use crate::workflow::REQUEST_TYPE;
 
 /// The ways in which senders write the one version there is; the number 1 is another.
@@ -171,24 +172,7 @@ fn urls(field: &Field<'_, Value>) -> Vec<String> {
 /// The W3C form: version, trace id, parent id and flags in lower-case hexadecimal.
 fn traceparent(field: &Field<'_, Value>) -> Option<String> {
     let text = field.text()?;
-    let parts: Vec<&str> = text.split('-').collect();
-    let is_hex = |part: &str, length| {
-        part.len() == length && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let is_zero = |part: &str| part.bytes().all(|byte| byte == b'0');
-    let is_sound = match parts.as_slice() {
-        [version, trace, parent, flags] => {
-            is_hex(version, 2)
-                && *version != "ff"
-                && is_hex(trace, 32)
-                && !is_zero(trace)
-                && is_hex(parent, 16)
-                && !is_zero(parent)
-                && is_hex(flags, 2)
-        }
-        _ => false,
-    };
-    if is_sound {
+    if is_traceparent(text) {
         return Some(text.to_owned());
     }
     let problem = field

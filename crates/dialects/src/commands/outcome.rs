@@ -9,10 +9,12 @@ use stepwell_core::duration::Interval;
 use stepwell_core::id::{LeaseId, RunId, Tenant};
 use stepwell_core::step::{Outcome, StepError};
 
+use crate::amount;
 use crate::fields::{Field, Fields};
 use crate::payload::{self, PAYLOAD_BYTES_MAX};
 use crate::problem::{Report, quoted};
 use crate::rejection::Rejection;
+use crate::workspaces::job_id::run_of;
 
 /// A longer message of a worker is cut: it is for people, and histories keep it for ever.
 const MESSAGE_CHARS_MAX: usize = 1_024;
@@ -71,9 +73,11 @@ pub fn result(body: &Value) -> Result<(JobRef, Command), Rejection> {
     read(body, |mut fields| {
         let attempt = attempt(&mut fields);
         let outcome = outcome(&mut fields);
+        let spent = fields.optional("credits_spent").and_then(|it| amount::read_positive(&it));
         fields.ignore_unknown();
         let (job, step, fence) = attempt?;
-        Some((job, Command::Report { step, fence, outcome: outcome?, spent: Credits::ZERO }))
+        let spent = spent.unwrap_or(Credits::ZERO);
+        Some((job, Command::Report { step, fence, outcome: outcome?, spent }))
     })
 }
 
@@ -89,7 +93,7 @@ pub fn results(bodies: &[Value]) -> Vec<Result<(JobRef, Command), Rejection>> {
     bodies.iter().map(result).collect()
 }
 
-fn read<R>(
+pub(crate) fn read<R>(
     body: &Value,
     read: impl FnOnce(Fields<'_, Value>) -> Option<R>,
 ) -> Result<R, Rejection> {
@@ -100,14 +104,15 @@ fn read<R>(
     })
 }
 
-fn attempt(fields: &mut Fields<'_, Value>) -> Option<(JobRef, StepRef, Fence)> {
+pub(crate) fn attempt(fields: &mut Fields<'_, Value>) -> Option<(JobRef, StepRef, Fence)> {
     let run = fields.required("jobId").and_then(|field| id::<RunId>(&field));
     let step = fields.required("stepId").and_then(|field| field.text_within(1..=STEP_ID_CHARS_MAX));
     let tenant =
         fields.required("tenant_id").and_then(|field| super::envelope::TENANT_ID.read(&field));
     let attempt = fields.required("attempt_no").and_then(|field| field.integer(1..=u32::MAX));
     let lease = fields.required("lease_id").and_then(|field| id::<LeaseId>(&field));
-    let job = JobRef { run: run?, tenant: Tenant::new(tenant?) };
+    // A job of a workspace is named by an id in a form of its own.
+    let job = JobRef { run: run_of(run?), tenant: Tenant::new(tenant?) };
     let fence = Fence { attempt: attempt?, lease: lease? };
     Some((job, StepRef::Id(step?.to_owned()), fence))
 }

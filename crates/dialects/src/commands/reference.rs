@@ -38,7 +38,9 @@ impl ReferencePolicy {
         problems
     }
 
-    fn refuse(&self, reference: &str) -> Option<Problem> {
+    /// What is wrong with one reference, if anything is.
+    #[must_use]
+    pub fn refuse(&self, reference: &str) -> Option<Problem> {
         let problem = |what: &str| {
             Problem::new("bad_reference", format!("{} {what}", quoted(reference)))
                 .help("write a URI such as https://host/in.pdf, or a path such as in/1.pdf")

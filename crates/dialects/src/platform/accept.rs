@@ -18,7 +18,8 @@ use super::key::Key;
 use super::message::{self, JobQueueMessage};
 use super::queue::{DELIVERIES_MAX, Delivery};
 use super::rejection::Rejection;
-use crate::problem::{Problem, Problems, Report};
+use crate::problem::{Problems, Report};
+use crate::special::special;
 use crate::workflow::Checks;
 
 /// Who asked, if an order does not say.
@@ -107,7 +108,7 @@ fn header(
     now: Timestamp,
 ) -> Result<Header, Problems> {
     let input = check_input(std::mem::take(&mut message.input_params), checks)?;
-    let special = special(&message, run);
+    let special = specials(&message, run);
     let actor = message.submitted_by.clone();
     Ok(Header {
         id: run,
@@ -149,7 +150,8 @@ pub fn check_input(
 ) -> Result<Map<String, Value>, Problems> {
     let value = Value::Object(input);
     let report = Report::new();
-    checks.check_value(&value).into_iter().map(at_input).for_each(|problem| report.add(problem));
+    let problems = checks.check_value_at(&value, "input_params");
+    problems.into_iter().for_each(|problem| report.add(problem));
     report.finish(Some(()))?;
     match value {
         Value::Object(input) => Ok(input),
@@ -157,28 +159,10 @@ pub fn check_input(
     }
 }
 
-/// Schemas call what a run is given its payload; this wire calls it `input_params`.
-fn at_input(problem: Problem) -> Problem {
-    match problem.path.strip_prefix("payload") {
-        Some(inner) => {
-            let path = format!("input_params{inner}");
-            problem.at(path)
-        }
-        None => problem,
-    }
-}
-
-/// Every special variable has a value, if only null: a template that names one is never unresolved.
-fn special(message: &JobQueueMessage, run: RunId) -> Map<String, Value> {
-    let values = [
+fn specials(message: &JobQueueMessage, run: RunId) -> Map<String, Value> {
+    special([
         ("_job_id", run.to_string().into()),
         ("_tenant_id", Tenant::default_tenant().as_str().into()),
         ("_correlation_id", message.correlation_id.clone().into()),
-        ("_input_ref", Value::Null),
-        ("_output_ref", Value::Null),
-        ("_workspace_ref", Value::Null),
-        ("_doc_id", Value::Null),
-        ("_request_type", Value::Null),
-    ];
-    values.into_iter().map(|(name, value): (_, Value)| (name.to_owned(), value)).collect()
+    ])
 }

@@ -153,6 +153,7 @@ fn workflow(
         steps,
         compensations,
         run_retry: None,
+        credits: None,
         cancel: CancelMode::Immediate,
         failure: FailureMode::CancelRest,
     }

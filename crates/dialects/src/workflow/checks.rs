@@ -82,6 +82,19 @@ impl Checks {
         let lists = self.lists.iter().filter_map(|list| list.problem(input?));
         by_schema.chain(lists).collect()
     }
+
+    /// The same for a wire that has another name than `payload` for what a run is given.
+    #[must_use]
+    pub fn check_value_at(&self, payload: &Value, name: &str) -> Vec<Problem> {
+        let rename = |problem: Problem| match problem.path.strip_prefix("payload") {
+            Some(inner) => {
+                let path = format!("{name}{inner}");
+                problem.at(path)
+            }
+            None => problem,
+        };
+        self.check_value(payload).into_iter().map(rename).collect()
+    }
 }
 
 impl Owner {

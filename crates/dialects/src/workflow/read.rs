@@ -14,6 +14,7 @@ use super::graph;
 use super::policy;
 use super::step::{self, Defaults, Draft, LABEL, Place};
 use super::variables;
+use crate::amount;
 use crate::fields::{Field, Fields};
 use crate::name::Shape;
 use crate::problem::{Problems, Report, quoted};
@@ -64,6 +65,7 @@ fn document(mut fields: Fields<'_, Node>) -> Workflow {
     let cancel = fields.optional("cancel").and_then(|field| field.word(&CANCEL));
     let failure = fields.optional("on_step_failure").and_then(|field| field.word(&ON_STEP_FAILURE));
     let run_retry = fields.optional("run_retry").and_then(policy::retry);
+    let credits = fields.optional("credits").and_then(|field| amount::read_positive(&field));
     let retry = fields.optional("retry").and_then(policy::retry);
     let timeout = fields.optional("timeout").and_then(|field| policy::wait(&field));
     let input_schema = fields.optional("input_schema").and_then(|field| checks::read(&field));
@@ -88,6 +90,7 @@ fn document(mut fields: Fields<'_, Node>) -> Workflow {
         variables::check_compensation(drafts, &steps, input.as_ref());
     }
     check_compensations_exist(&steps, &compensations);
+    let of_steps = steps.iter().filter_map(|draft| draft.credits).reduce(|sum, more| sum + more);
     Workflow {
         name: name.unwrap_or_default().to_owned(),
         version: 0,
@@ -100,6 +103,8 @@ fn document(mut fields: Fields<'_, Node>) -> Workflow {
             .map(|(name, drafts)| (name.to_owned(), specs(drafts)))
             .collect(),
         run_retry,
+        // Without a word for the whole, its steps say it together.
+        credits: credits.or(of_steps),
         cancel: cancel.unwrap_or(CancelMode::Drain),
         failure: failure.unwrap_or(FailureMode::SkipDescendants),
     }

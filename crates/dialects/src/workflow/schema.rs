@@ -28,6 +28,11 @@ pub fn schema() -> Value {
                 "pattern": "^[0-9]+(ms|s|m|h|d)$",
             },
             "label": label(),
+            "credits": {
+                "description": "An amount with at most six digits after the point.",
+                "type": "number",
+                "minimum": 0,
+            },
             "json_schema": {
                 "description": "JSON Schema 2020-12; a $ref may only point into the schema itself.",
                 "$ref": "https://json-schema.org/draft/2020-12/schema",
@@ -58,6 +63,10 @@ fn document() -> Value {
         ),
         "retry": described("For steps without a retry of their own.", &definition("retry")),
         "run_retry": described("Attempts of the whole run.", &definition("retry")),
+        "credits": described(
+            "What a run will probably cost; if not given, what its steps say together.",
+            &definition("credits"),
+        ),
         "timeout": described(
             "For steps without a timeout of their own; 15m if not given.",
             &definition("duration"),
@@ -173,6 +182,7 @@ fn any_step() -> Value {
             &words(&["republish", "fail"], "republish"),
         ),
         "retry": described("Attempts of this step.", &definition("retry")),
+        "credits": described("What it will probably cost.", &definition("credits")),
         "poll": described("How an unfinished result is asked for again.", &definition("poll")),
         "continue_on_failure": described(
             "Its failure neither fails the run nor skips what comes after it.",

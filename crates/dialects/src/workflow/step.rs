@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use stepwell_core::condition::Condition;
+use stepwell_core::credit::Credits;
 use stepwell_core::definition::{StepSpec, TimeoutMode};
 use stepwell_core::duration::Interval;
 use stepwell_core::retry::RetryPolicy;
@@ -11,6 +12,7 @@ use stepwell_core::template::NAME_CHARS_MAX;
 use super::checks;
 use super::items;
 use super::policy;
+use crate::amount;
 use crate::fields::{Field, Fields};
 use crate::name::Shape;
 use crate::problem::quoted;
@@ -69,6 +71,8 @@ pub(super) struct Draft<'n> {
     pub(super) when: Option<Field<'n, Node>>,
     /// every text of the list for whose items it is done
     pub(super) list: Vec<Field<'n, Node>>,
+    /// what it will probably cost
+    pub(super) credits: Option<Credits>,
 }
 
 /// Reads one step.
@@ -90,6 +94,7 @@ pub(super) fn read<'n>(
     let on_timeout = fields.optional("on_timeout").and_then(|field| field.word(&ON_TIMEOUT));
     let retry = fields.optional("retry").and_then(policy::retry);
     let poll = fields.optional("poll").and_then(policy::poll);
+    let credits = fields.optional("credits").and_then(|field| amount::read_positive(&field));
     let continue_on_failure = fields.optional_bool("continue_on_failure");
     let graph = graph_fields(&mut fields, place);
     fields.finish();
@@ -119,7 +124,8 @@ pub(super) fn read<'n>(
     };
     let after = graph.after.map(|after| after.items().unwrap_or_default());
     let list = list.iter().flat_map(Field::leaves).collect();
-    Some(Draft { spec, field, id, after, on_failure: graph.on_failure, templates, when, list })
+    let on_failure = graph.on_failure;
+    Some(Draft { spec, field, id, after, on_failure, templates, when, list, credits })
 }
 
 /// Reads `when`. The place is that of the text, whose characters are counted from 1.

@@ -17,7 +17,7 @@ use crate::problem::{Problem, quoted};
 use crate::yaml::Node;
 
 /// The variables that the system provides to the steps of a workflow.
-pub const SPECIALS: [&str; 8] = [
+pub const SPECIALS: [&str; 10] = [
     "_job_id",
     "_tenant_id",
     "_correlation_id",
@@ -26,6 +26,8 @@ pub const SPECIALS: [&str; 8] = [
     "_workspace_ref",
     "_doc_id",
     "_request_type",
+    "_user_id",
+    "_references",
 ];
 
 /// Keywords beside `properties` that may let in further names.

@@ -68,7 +68,7 @@ fn a_condition_that_cannot_be_read_is_refused_with_its_place() {
             when: ""
                 6:9: steps[0].when: at character 1: the condition is empty; write one such as {{approved}} or {{country}} == 'NO'
             when: "{{_nope}} == 1"
-                6:9: steps[0].when: there is no variable "_nope"; known here are _correlation_id, _doc_id, _input_ref, _job_id, _output_ref, _request_type, _tenant_id, _workspace_ref
+                6:9: steps[0].when: there is no variable "_nope"; known here are _correlation_id, _doc_id, _input_ref, _job_id, _output_ref, _references, _request_type, _tenant_id, _user_id, _workspace_ref
         "#]],
     );
 }
@@ -108,7 +108,7 @@ fn an_item_is_known_in_params_and_type_of_a_step_with_a_list_only() {
         ],
         expect![[r#"
             {id: a, type: T, pool: p, params: "{{_item_index}}"}
-                2:43: steps[0].params: there is no variable "_item_index"; known here are _correlation_id, _doc_id, _input_ref, _job_id, _output_ref, _request_type, _tenant_id, _workspace_ref
+                2:43: steps[0].params: there is no variable "_item_index"; known here are _correlation_id, _doc_id, _input_ref, _job_id, _output_ref, _references, _request_type, _tenant_id, _user_id, _workspace_ref
             {id: a, type: T, pool: p, for_each: [1], when: "{{item}} > 1"}
                 2:56: steps[0].when: there is no "item" yet; when and for_each are asked once, for the step as a whole
             {id: a, type: T, pool: p, for_each: "{{item.parts}}"}

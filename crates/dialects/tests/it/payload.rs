@@ -203,8 +203,10 @@ fn a_header_holds_what_the_run_and_its_messages_need() {
           "_input_ref": "https://store.example/in/1.pdf",
           "_job_id": "019b8d3c-0000-7000-8000-000000000001",
           "_output_ref": "https://store.example/out/1.json",
+          "_references": null,
           "_request_type": "document.ingest",
           "_tenant_id": "contoso",
+          "_user_id": null,
           "_workspace_ref": "workspace/019b8d3c-0000-7000-8000-000000000001"
         }"#]]
     .assert_eq(&format!("{:#}", Value::Object(header.special)));

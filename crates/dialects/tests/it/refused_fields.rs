@@ -394,7 +394,7 @@ fn a_step_has_an_id_a_type_and_a_pool() {
             timeuot: 5m
                 6:3: steps[0].timeuot: there is no field "timeuot"; did you mean "timeout"?
             zzz: 1
-                6:3: steps[0].zzz: there is no field "zzz"; known fields are id, type, service, pool, params, when, for_each, max_items, max_parallel, outputs, timeout, on_timeout, retry, poll, continue_on_failure, after, depends_on, gate, on_failure, payload_schema
+                6:3: steps[0].zzz: there is no field "zzz"; known fields are id, type, service, pool, params, when, for_each, max_items, max_parallel, outputs, timeout, on_timeout, retry, poll, credits, continue_on_failure, after, depends_on, gate, on_failure, payload_schema
         "#]],
     );
 }

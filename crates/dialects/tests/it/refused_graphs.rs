@@ -114,14 +114,14 @@ fn a_placeholder_that_nothing_can_fill_is_refused() {
     check_step(
         &cases,
         expect![[r#"
-        params: {a: '{{_jobid}}', b: ['{{_secret}}']}
-            6:15: steps[0].params.a: there is no variable "_jobid"; did you mean "_job_id"?
-            6:33: steps[0].params.b[0]: there is no variable "_secret"; known here are _correlation_id, _doc_id, _input_ref, _job_id, _output_ref, _request_type, _tenant_id, _workspace_ref
-        params: {a: '{{', b: '{{}}', c: '{{a b}}'}
-            6:15: steps[0].params.a: a placeholder begins with {{ and is never closed; add }} after the name
-            6:24: steps[0].params.b: a placeholder is empty; write a name between the braces, such as {{Email}}
-            6:35: steps[0].params.c: "a b" cannot be a placeholder's name; use letters, digits, _, - and dots
-    "#]],
+            params: {a: '{{_jobid}}', b: ['{{_secret}}']}
+                6:15: steps[0].params.a: there is no variable "_jobid"; did you mean "_job_id"?
+                6:33: steps[0].params.b[0]: there is no variable "_secret"; known here are _correlation_id, _doc_id, _input_ref, _job_id, _output_ref, _references, _request_type, _tenant_id, _user_id, _workspace_ref
+            params: {a: '{{', b: '{{}}', c: '{{a b}}'}
+                6:15: steps[0].params.a: a placeholder begins with {{ and is never closed; add }} after the name
+                6:24: steps[0].params.b: a placeholder is empty; write a name between the braces, such as {{Email}}
+                6:35: steps[0].params.c: "a b" cannot be a placeholder's name; use letters, digits, _, - and dots
+        "#]],
     );
     check(
         "

@@ -165,6 +165,7 @@ fn workflow(name: String) -> Workflow {
         compensations: BTreeMap::from([("undo".to_owned(), steps.clone())]),
         steps,
         run_retry: None,
+        credits: None,
         cancel: CancelMode::Drain,
         failure: FailureMode::SkipDescendants,
     }
