@@ -41,6 +41,7 @@ use stepwell_core::command::Command;
 use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
+use stepwell_dialects::workspaces::Defaults;
 use stepwell_store::{Instance, NewSubmission, Signal, Store, StoreError, WorkflowDocument};
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
@@ -85,6 +86,7 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
+    outside: Arc<relay::Sender>,
     intake: Arc<Mutex<Option<Intake>>>,
     tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
@@ -115,7 +117,7 @@ impl Engine {
             tokio::spawn(timers::timers(Arc::clone(&shared), intake.clone())),
             tokio::spawn(refill::refill(Arc::clone(&shared))),
             tokio::spawn(refill::give_up(Arc::clone(&shared), intake.clone())),
-            tokio::spawn(relay::relay(Arc::clone(&shared), outside)),
+            tokio::spawn(relay::relay(Arc::clone(&shared), Arc::clone(&outside))),
             tokio::spawn(retention::retention(Arc::clone(&shared))),
             tokio::spawn(ownership::ownership(Arc::clone(&shared))),
             tokio::spawn(signals::signals(Arc::clone(&shared))),
@@ -128,6 +130,7 @@ impl Engine {
         ];
         Ok(Self {
             shared,
+            outside,
             intake: Arc::new(Mutex::new(Some(intake))),
             tasks: Arc::new(Mutex::new(tasks)),
         })
@@ -155,6 +158,15 @@ impl Engine {
         for task in self.tasks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             task.abort();
         }
+    }
+
+    /// Posts a signed message to an address, once and now; answers the status, or why it did not arrive.
+    ///
+    /// # Errors
+    /// When the address may not be called, or did not accept it.
+    pub async fn deliver(&self, url: &str, body: String) -> Result<u16, String> {
+        let delivered = self.outside.post(&self.shared, url, body).await;
+        delivered.map_err(|error| error.to_string())
     }
 
     /// Asks for several decisions at once, and waits for their commit. The answers keep the order.
@@ -328,6 +340,19 @@ impl Engine {
     /// When the store is away.
     pub async fn workflow(&self, name: &str) -> Result<Option<Arc<Compiled>>, EngineError> {
         self.shared.catalog.newest(name).await
+    }
+
+    /// What every job of a workspace is granted.
+    #[must_use]
+    pub fn workspaces(&self) -> &Defaults {
+        &self.shared.settings.workspaces
+    }
+
+    /// When retention deletes a run; `None` while it goes on, and for one that is kept for ever.
+    #[must_use]
+    pub fn expires_at(&self, run: &Run) -> Option<Timestamp> {
+        let keep = self.shared.settings.retention.of(run.header.dialect)?;
+        Some(run.ended_at?.after(keep))
     }
 
     /// The workflow that answers a request type.

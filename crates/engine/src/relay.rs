@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use stepwell_connectors::bus::{Address, Lane, Message, MessageId, Order, Published};
-use stepwell_connectors::egress::{Egress, Webhook};
+use stepwell_connectors::egress::{Egress, EgressError, Webhook};
 use stepwell_core::duration::Interval;
 use stepwell_core::effect::Directive;
 use stepwell_core::id::LeaseId;
@@ -146,6 +146,25 @@ fn message_id(run: &Run, directive: Directive) -> MessageId {
 pub(crate) struct Sender {
     pub(crate) egress: Egress,
     pub(crate) secret: Vec<u8>,
+}
+
+impl Sender {
+    /// Posts a message that nobody promised: under an id of its own, and once.
+    pub(crate) async fn post(
+        &self,
+        shared: &Shared,
+        url: &str,
+        body: String,
+    ) -> Result<u16, EgressError> {
+        let now = shared.now();
+        let webhook = Webhook {
+            id: &format!("msg_{}", shared.settings.ids.id(now)),
+            timestamp_s: now.as_millis() / 1000,
+            body: &Bytes::from(body),
+            secrets: &[&self.secret],
+        };
+        self.egress.post_signed(url, webhook).await.map(|delivered| delivered.status)
+    }
 }
 
 /// Sends outbox rows to the outside until the engine stops.

@@ -2,6 +2,7 @@
 
 use stepwell_core::duration::Interval;
 use stepwell_core::run::Dialect;
+use stepwell_dialects::workspaces::Defaults;
 
 use crate::batches::Sources;
 use crate::fresh::IdSource;
@@ -31,6 +32,8 @@ pub struct Settings {
     pub job_queue: String,
     /// how the sources of runbooks are asked
     pub scheduler: Scheduler,
+    /// what every job of a workspace is granted
+    pub workspaces: Defaults,
 }
 
 /// How the sources of runbooks are asked.
@@ -97,6 +100,7 @@ impl Default for Settings {
             ownership: Ownership::default(),
             job_queue: stepwell_dialects::platform::queue::NAME_DEFAULT.to_owned(),
             scheduler: Scheduler::default(),
+            workspaces: Defaults::default(),
         }
     }
 }
