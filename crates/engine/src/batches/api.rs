@@ -42,10 +42,15 @@ impl Engine {
         name: &str,
         version: Option<u32>,
     ) -> Result<Arc<CompiledRunbook>, BatchError> {
+        let catalog = &self.shared.catalog;
+        // Which version is active, the store knows; what a version says never changes.
+        if let Some(known) = version.and_then(|version| catalog.known_runbook(name, version)) {
+            return Ok(known);
+        }
         let found = self.shared.store.runbook(name.to_owned(), version).await?;
         let document =
             found.ok_or_else(|| BatchError::RunbookNotFound { name: name.to_owned(), version })?;
-        Ok(self.shared.catalog.runbook(name, document.version).await?)
+        Ok(catalog.keep_runbook(&document)?)
     }
 
     /// Takes a version of a runbook out of use: it makes no new batches.

@@ -33,15 +33,19 @@ impl Catalog {
         name: &str,
         version: u32,
     ) -> Result<Arc<CompiledRunbook>, EngineError> {
-        let key = (name.to_owned(), version);
-        if let Some(found) = read(&self.runbooks).get(&key) {
-            return Ok(Arc::clone(found));
+        if let Some(known) = self.known_runbook(name, version) {
+            return Ok(known);
         }
         let document = self.store.runbook(name.to_owned(), Some(version)).await?;
         let document = document.ok_or_else(|| {
             EngineError::Broken(format!("runbook {name} version {version} is not in the store"))
         })?;
         self.keep_runbook(&document)
+    }
+
+    /// A version that was read before.
+    pub(crate) fn known_runbook(&self, name: &str, version: u32) -> Option<Arc<CompiledRunbook>> {
+        read(&self.runbooks).get(&(name.to_owned(), version)).map(Arc::clone)
     }
 
     /// A runbook whose document is at hand.
