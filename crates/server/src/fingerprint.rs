@@ -17,6 +17,18 @@ pub(crate) fn of_resumption(run: RunId) -> KeyHash {
     Sha256::new().chain_update("\0resumes ").chain_update(run.0.as_bytes()).finalize().into()
 }
 
+/// The hash of an idempotency key under which a batch is made; no key of another dialect can meet it.
+pub(crate) fn of_batch_key(key: &str) -> KeyHash {
+    Sha256::new().chain_update("\0runbooks idempotency_key ").chain_update(key).finalize().into()
+}
+
+/// The hash of a list of members for a runbook.
+pub(crate) fn of_members(runbook: &str, csv: &[u8]) -> KeyHash {
+    // The length keeps the name and the list apart.
+    let length = (runbook.len() as u64).to_be_bytes();
+    Sha256::new().chain_update(length).chain_update(runbook).chain_update(csv).finalize().into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use stepwell_core::batch::{Batch, BatchCommand, BatchMode};
 use stepwell_core::command::Act;
-use stepwell_core::id::{BatchId, MemberId};
+use stepwell_core::id::{BatchId, MemberId, Tenant};
+use stepwell_core::time::Timestamp;
 use stepwell_dialects::runbooks::accept::Publication;
 use stepwell_dialects::runbooks::outcome::WorkerResult;
 use stepwell_dialects::runbooks::rows::MemberRow;
-use stepwell_store::{Automation, Member, MemberFilter, MemberStatus, Slice};
+use stepwell_store::{Automation, Key, Member, MemberFilter, MemberStatus, Slice};
 use tokio::sync::broadcast;
 
 use super::error::BatchError;
@@ -19,6 +20,7 @@ use super::{
 };
 use crate::Engine;
 use crate::catalog::CompiledRunbook;
+use crate::error::EngineError;
 
 impl Engine {
     /// Publishes a version of a runbook and makes it the active one. Batches under way follow it.
@@ -112,6 +114,45 @@ impl Engine {
         self.create_batch_at(runbook, members, BatchMode::Manual, None, actor).await
     }
 
+    /// The same, at most once under a key: the same request again is answered with the batch that the
+    /// first one made.
+    ///
+    /// # Errors
+    /// The same, and when the key was used for another request.
+    pub async fn create_batch_once(
+        &self,
+        runbook: &str,
+        members: Vec<MemberRow>,
+        key: Key,
+        actor: &str,
+    ) -> Result<Batch, BatchError> {
+        let (mode, start, key_given) = (BatchMode::Manual, None, Some(key));
+        match self.make_batch(runbook, &members, mode, start, key_given, actor).await {
+            // Somebody asked for the same at the same time.
+            Err(BatchError::Engine(EngineError::KeyReused { run })) => {
+                let made = self.batch_under(key).await?;
+                made.ok_or(BatchError::Engine(EngineError::KeyReused { run }))
+            }
+            other => other,
+        }
+    }
+
+    /// The batch that was made under a key, if there is one.
+    ///
+    /// # Errors
+    /// When the key was used for another request.
+    pub async fn batch_under(&self, key: Key) -> Result<Option<Batch>, BatchError> {
+        let found = self.shared.store.by_key(Tenant::default_tenant(), key.hash).await?;
+        let Some(holder) = found else { return Ok(None) };
+        let reused = || BatchError::Engine(EngineError::KeyReused { run: holder.run });
+        if holder.request_hash != key.request_hash {
+            return Err(reused());
+        }
+        let runs = self.shared.runs(vec![holder.run]).await?;
+        let membership = runs.get(&holder.run).and_then(|run| run.header.membership);
+        Ok(Some(self.batch(membership.ok_or_else(reused)?.batch).await?))
+    }
+
     /// Makes a batch of any kind, with T-0 if it has one.
     ///
     /// # Errors
@@ -121,15 +162,27 @@ impl Engine {
         runbook: &str,
         members: Vec<MemberRow>,
         mode: BatchMode,
-        start: Option<stepwell_core::time::Timestamp>,
+        start: Option<Timestamp>,
+        actor: &str,
+    ) -> Result<Batch, BatchError> {
+        self.make_batch(runbook, &members, mode, start, None, actor).await
+    }
+
+    async fn make_batch(
+        &self,
+        runbook: &str,
+        members: &[MemberRow],
+        mode: BatchMode,
+        start: Option<Timestamp>,
+        key: Option<Key>,
         actor: &str,
     ) -> Result<Batch, BatchError> {
         let compiled = self.compiled_runbook(runbook, None).await?;
-        let repeated = members::repeated(&members);
+        let repeated = members::repeated(members);
         if !repeated.is_empty() {
             return Err(BatchError::KeysTaken(repeated));
         }
-        let new = NewBatch { mode, start, members: &members, actor };
+        let new = NewBatch { mode, start, members, key, actor };
         pass::create(&self.shared, &self.door()?, &compiled, new).await
     }
 

@@ -10,7 +10,7 @@ use stepwell_core::id::{BatchId, MemberId, PhaseId, Tenant};
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::runbooks::document::BatchTime;
 use stepwell_dialects::runbooks::rows::{self, Group, Grouping, MemberRow};
-use stepwell_store::{BatchFilter, Member, MemberFilter, Numbered, RunbookDocument, Slice};
+use stepwell_store::{BatchFilter, Key, Member, MemberFilter, Numbered, RunbookDocument, Slice};
 
 use super::error::BatchError;
 use super::members::{self, data_hash};
@@ -192,8 +192,13 @@ impl Pass<'_> {
             remarks.push(format!("{count} rows for {start} were ignored: that batch has ended"));
             return Ok(());
         }
-        let new =
-            NewBatch { mode, start: Some(group.start), members: &group.members, actor: ACTOR };
+        let new = NewBatch {
+            mode,
+            start: Some(group.start),
+            members: &group.members,
+            key: None,
+            actor: ACTOR,
+        };
         create(self.shared, self.intake, self.compiled, new).await?;
         Ok(())
     }
@@ -316,6 +321,8 @@ pub(super) struct NewBatch<'a> {
     pub(super) mode: BatchMode,
     pub(super) start: Option<Timestamp>,
     pub(super) members: &'a [MemberRow],
+    /// under which at most one is ever made
+    pub(super) key: Option<Key>,
     pub(super) actor: &'a str,
 }
 
@@ -343,7 +350,9 @@ pub(super) async fn create(
     };
     let timeline = compiled.compiled.timeline(first);
     let mut batch = Batch::new(Arc::new(header), &timeline, new.start);
-    let joined = members::joining(shared, &batch, new.members, new.actor).await?;
+    let mut joined = members::joining(shared, &batch, new.members, new.actor).await?;
+    // Keys belong to runs. The first member's begins with its batch, or neither does.
+    joined[0].0.run.key = new.key;
     batch.joined = i64::try_from(joined.len()).unwrap_or(i64::MAX);
     let along = Along { joined, ..Along::default() };
     let made = write::commit(shared, intake, &batch, &BatchCommand::Detect, along).await?;

@@ -169,9 +169,14 @@ async fn store(
     let batch = Arc::clone(&write.batch);
     let mut group = Group::of(shared.epoch(), vec![Item::Batch(Box::new(write))]);
     group.free = !shared.settings.ownership.decides;
-    let verdicts = shared.store.commit(group).await?;
-    if verdicts.first() != Some(&Verdict::Done) {
-        return Ok(None);
+    match shared.store.commit(group).await?.pop() {
+        Some(Verdict::Done) => {}
+        Some(Verdict::Duplicate(holder)) => {
+            return Err(EngineError::KeyReused { run: holder.run }.into());
+        }
+        Some(Verdict::Stale | Verdict::TenantFull { .. } | Verdict::CreditsShort { .. }) | None => {
+            return Ok(None);
+        }
     }
     shared.follow(writes.iter()).await;
     shared.batches.touch(batch.id());

@@ -15,7 +15,7 @@ use super::batch_world::{
     join, joining, leave, leaving, longer_workflow, member_header, numbers, opened, other_run,
     stop, undecided,
 };
-use super::world::{World, at, decided, failure, run_id, started, undoing};
+use super::world::{World, at, decided, failure, key, run_id, started, undoing};
 use crate::model::{
     BatchEvent, BatchFilter, BatchRun, BatchWrite, Item, Numbered, Slice, StoredRun, Verdict,
 };
@@ -53,6 +53,26 @@ pub async fn a_batch_is_stored_whole(subject: Subject) {
     let records: Vec<_> = events.into_iter().map(|event| (event.batch, event.record)).collect();
     assert_eq!(records, [(BatchId(1), record.expect("a record"))]);
     assert_eq!(world.store.batch(BatchId(2)).await.expect("a lookup"), None);
+}
+
+/// A batch begins under the key of its first member's run: once, and whole.
+pub async fn a_batch_is_made_once_under_a_key(subject: Subject) {
+    let world = World::of(&subject).await;
+    let keyed = |number: i64, members: &[i64], request: u8| {
+        let mut write = detected(batch_header(number), members);
+        write.joined[0].run.key = Some(key(b'k', request));
+        batch_item(write)
+    };
+    assert_eq!(world.commits(vec![keyed(1, &[5, 6], b'r')]).await, [Verdict::Done]);
+    let holder = world.store.by_key(Tenant::new("acme"), [b'k'; 32]).await.expect("a lookup");
+    let holder = holder.expect("a holder");
+    assert_eq!((holder.run, holder.request_hash), (run_id(5), [b'r'; 32]));
+    for request in [b'r', b's'] {
+        let verdicts = world.commits(vec![keyed(2, &[7, 8], request)]).await;
+        assert_eq!(verdicts, [Verdict::Duplicate(holder)]);
+        assert_eq!(world.store.batch(BatchId(2)).await.expect("a lookup"), None);
+        assert!(world.stored(run_id(7)).await.is_none() && world.stored(run_id(8)).await.is_none());
+    }
 }
 
 /// A decision from another version, or a batch that is made twice, leaves nothing behind.

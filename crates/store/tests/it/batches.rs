@@ -11,6 +11,12 @@ async fn a_batch_is_stored_whole() {
 }
 
 // of two who make or move the same batch, one does, and the other leaves nothing behind.
+//
+#[tokio::test]
+async fn a_batch_is_made_once_under_a_key() {
+    on_each_store(conformance::a_batch_is_made_once_under_a_key).await;
+}
+
 #[tokio::test]
 async fn a_stale_decision_on_a_batch_writes_nothing() {
     on_each_store(conformance::a_stale_decision_on_a_batch_writes_nothing).await;

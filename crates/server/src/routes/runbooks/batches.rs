@@ -5,23 +5,28 @@ use std::collections::btree_map::Entry;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use stepwell_core::batch::{Batch, BatchMode, BatchStatus};
-use stepwell_dialects::problem::quoted;
+use stepwell_core::id::BatchId;
+use stepwell_dialects::problem::{Problem, quoted};
 use stepwell_dialects::runbooks::view::{self, PhaseView};
-use stepwell_store::BatchFilter;
+use stepwell_store::{BatchFilter, Key};
 
 use super::lists::{self, PageView};
 use super::upload::Upload;
 use super::{BatchPath, MadeBatch, acts_here, find, runbook_id, show};
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::extract::{Parameters, Query};
+use crate::extract::{Parameters, Query, idempotency_key};
+use crate::fingerprint;
 use crate::schema;
 use crate::state::Api;
+
+/// As long as that of a command may be.
+const KEY_CHARS_MAX: usize = 255;
 
 /// List batches, newest first
 #[utoipa::path(
@@ -104,10 +109,12 @@ pub(super) async fn get(
 ///
 /// The list is CSV, as a form with the fields `runbook` and `file`, or as the body with the runbook in
 /// the query. Every fault of the list is reported with its line, and then nothing is made. The batch
-/// follows the active version to its end, and a person moves it on from phase to phase.
+/// follows the active version to its end, and a person moves it on from phase to phase. With an
+/// idempotency key, the same list again answers the batch that the first one made, as it is now.
 #[utoipa::path(
     post, path = "/api/batches", tag = "batches", operation_id = "createBatch",
-    params(schema::RunbookQuery),
+    params(schema::RunbookQuery,
+        ("Idempotency-Key" = Option<String>, Header, description = "under which at most one batch is made")),
     request_body(content(
         (schema::MembersForm = "multipart/form-data"),
         (String = "text/csv"),
@@ -119,31 +126,61 @@ pub(super) async fn create(
     State(api): State<Api>,
     caller: Caller,
     query: Query,
+    headers: HeaderMap,
     upload: Upload,
 ) -> Result<Response, ApiError> {
     acts_here(&caller)?;
+    let runbook = runbook_named(query, &upload)?;
+    let key = match idempotency_key(&headers, None, KEY_CHARS_MAX)? {
+        Some(key) => {
+            let request_hash = upload.fingerprint(&runbook).await?;
+            Some(Key { hash: fingerprint::of_batch_key(&key), request_hash })
+        }
+        None => None,
+    };
+    let engine = api.engine();
+    let compiled = engine.compiled_runbook(&runbook, None).await;
+    if let Some(key) = key
+        && let Some(batch) = engine.batch_under(key).await?
+    {
+        // The runbook may have changed since, or be gone: then nothing can be said about the list.
+        let read = match &compiled {
+            Ok(compiled) => upload.members(compiled).await.ok(),
+            Err(_) => None,
+        };
+        return made(&api, batch.id(), &read.map(|it| it.warnings).unwrap_or_default()).await;
+    }
+    let members = upload.members(&compiled?).await?;
+    let batch = match key {
+        Some(key) => engine.create_batch_once(&runbook, members.rows, key, &caller.subject).await?,
+        None => engine.create_batch(&runbook, members.rows, &caller.subject).await?,
+    };
+    made(&api, batch.id(), &members.warnings).await
+}
+
+/// The runbook that a batch is to follow, wherever it is named.
+fn runbook_named(query: Query, upload: &Upload) -> Result<String, ApiError> {
     let parameters = query.known(&["runbook"])?;
     let named = parameters.one("runbook")?.map(str::to_owned);
-    let runbook = match (named, &upload.runbook) {
+    match (named, &upload.runbook) {
         (Some(named), Some(in_form)) if named != *in_form => {
             let message = "the query and the form name different runbooks";
-            return Err(ApiError::parameter("runbook", message));
+            Err(ApiError::parameter("runbook", message))
         }
-        (Some(name), _) => name,
-        (None, Some(name)) => name.clone(),
+        (Some(name), _) => Ok(name),
+        (None, Some(name)) => Ok(name.clone()),
         (None, None) => {
             let message = "name the runbook in the query, or in the field runbook of a form";
-            return Err(ApiError::parameter("runbook", message));
+            Err(ApiError::parameter("runbook", message))
         }
-    };
-    let compiled = api.engine().compiled_runbook(&runbook, None).await?;
-    let members = upload.members(&compiled).await?;
-    let batch = api.engine().create_batch(&runbook, members.rows, &caller.subject).await?;
-    let shown = MadeBatch {
-        batch: view::batch(&batch, runbook_id(&api, &batch).await?),
-        warnings: &members.warnings,
-    };
-    let location = format!("/api/batches/{}", batch.id());
+    }
+}
+
+/// A batch that a request has made, read again: its counters move with the commit.
+async fn made(api: &Api, id: BatchId, warnings: &[Problem]) -> Result<Response, ApiError> {
+    let batch = api.engine().batch(id).await?;
+    let shown = MadeBatch { batch: view::batch(&batch, runbook_id(api, &batch).await?), warnings };
+    let location = format!("/api/batches/{id}");
     Ok((StatusCode::CREATED, [(LOCATION, location)], Json(shown)).into_response())
 }
 

@@ -17,10 +17,12 @@ use stepwell_dialects::problem::{Problem, Problems, quoted};
 use stepwell_dialects::runbooks::members_csv::{self, BYTES_MAX};
 use stepwell_dialects::runbooks::rows::MemberRow;
 use stepwell_engine::CompiledRunbook;
+use stepwell_store::KeyHash;
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
 use crate::error::{ApiError, Code};
+use crate::fingerprint;
 
 /// A sender that sends nothing for longer is cut off.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -32,7 +34,7 @@ const NAME_BYTES_MAX: usize = 1_024;
 pub(super) struct Upload {
     /// the runbook that a form names
     pub(super) runbook: Option<String>,
-    csv: Vec<u8>,
+    csv: Arc<Vec<u8>>,
 }
 
 /// A list of members, once it is known to be sound.
@@ -51,7 +53,7 @@ impl<S: Send + Sync> FromRequest<S> for Upload {
             "multipart/form-data" => form(request, state).await,
             "text/csv" | "application/csv" => {
                 let csv = whole(request.into_body()).await?;
-                Ok(Self { runbook: None, csv })
+                Ok(Self { runbook: None, csv: Arc::new(csv) })
             }
             _ => {
                 let detail = match given {
@@ -98,7 +100,7 @@ async fn form<S: Send + Sync>(request: Request, state: &S) -> Result<Upload, Api
         }
     }
     let csv = csv.ok_or_else(|| malformed("the form has no field file"))?;
-    Ok(Upload { runbook, csv })
+    Ok(Upload { runbook, csv: Arc::new(csv) })
 }
 
 async fn content(mut field: Field<'_>, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
@@ -142,19 +144,32 @@ impl Upload {
     /// The members, or every fault of the list with its line.
     ///
     /// A long list takes a while to read, and nobody else shall wait for it.
-    pub(super) async fn members(self, runbook: &Arc<CompiledRunbook>) -> Result<Members, ApiError> {
-        let runbook = Arc::clone(runbook);
-        let read = tokio::task::spawn_blocking(move || {
-            let list = members_csv::read(&self.csv, &runbook.runbook)?;
+    pub(super) async fn members(
+        &self,
+        runbook: &Arc<CompiledRunbook>,
+    ) -> Result<Members, ApiError> {
+        let (csv, runbook) = (Arc::clone(&self.csv), Arc::clone(runbook));
+        aside(move || {
+            let list = members_csv::read(&csv, &runbook.runbook).map_err(invalid)?;
             let rows = list.members().collect();
             Ok(Members { rows, warnings: list.warnings })
-        });
-        match read.await {
-            Ok(Ok(members)) => Ok(members),
-            Ok(Err(problems)) => Err(invalid(problems)),
-            Err(_) => Err(ApiError::internal("a list of members could not be read")),
-        }
+        })
+        .await?
     }
+
+    /// What the same list for the same runbook is known by.
+    pub(super) async fn fingerprint(&self, runbook: &str) -> Result<KeyHash, ApiError> {
+        let (csv, runbook) = (Arc::clone(&self.csv), runbook.to_owned());
+        aside(move || fingerprint::of_members(&runbook, &csv)).await
+    }
+}
+
+/// Does something long where nobody else waits for it.
+async fn aside<T: Send + 'static>(
+    long: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let done = tokio::task::spawn_blocking(long).await;
+    done.map_err(|_| ApiError::internal("a list of members could not be read"))
 }
 
 fn invalid(problems: Problems) -> ApiError {

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use super::{MAILBOXES, TWO, site_with};
-use crate::site::{Call, post};
+use crate::site::{Call, get, post};
 
 const BOUNDARY: &str = "------a-boundary";
 
@@ -37,6 +37,48 @@ async fn a_form_with_a_file_makes_a_batch() {
     );
     let added = site.ask(call).await.expect(StatusCode::CREATED);
     assert_eq!(added["added"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_same_list_under_the_same_key_makes_one_batch() {
+    // whoever missed the answer asks again, in either form, and gets it.
+    let site = site_with(MAILBOXES).await;
+    let keyed = |key: &str| post("/api/batches?runbook=mailboxes").header("idempotency-key", key);
+    let list = "Email,Name,Shoe\nada@contoso.com,Ada,38\n";
+    let first = site.ask(keyed("wave-7").csv(list)).await;
+    let made = first.expect(StatusCode::CREATED);
+    let before = site.written().await;
+    let again = site.ask(keyed("wave-7").csv(list)).await;
+    assert_eq!(again.expect(StatusCode::CREATED), made, "warnings and all");
+    assert_eq!(again.header("location"), first.header("location"));
+    let fields = [("runbook", false, "mailboxes"), ("file", true, list)];
+    let call = form(post("/api/batches"), &fields).header("idempotency-key", "wave-7");
+    assert_eq!(site.ask(call).await.expect(StatusCode::CREATED)["id"], made["id"]);
+
+    site.ask(keyed("wave-7").csv(TWO)).await.refused(409, "idempotency_key_reused");
+    site.ask(keyed("").csv(TWO)).await.refused(400, "malformed_parameter");
+    assert_eq!(site.written().await, before, "nothing more was made");
+    let other = site.ask(keyed("wave-8").csv(list)).await.expect(StatusCode::CREATED);
+    assert_ne!(other["id"], made["id"]);
+    // What was made once stays made, even if the runbook no longer takes the list.
+    super::publish(&site, &MAILBOXES.replace("primary_key: Email", "primary_key: Mail")).await;
+    let again = site.ask(keyed("wave-7").csv(list)).await.expect(StatusCode::CREATED);
+    assert_eq!(again["id"], made["id"]);
+}
+
+#[tokio::test]
+async fn lists_that_come_at_once_under_the_same_key_make_one_batch() {
+    //
+    let site = site_with(MAILBOXES).await;
+    let call = || {
+        let call = post("/api/batches?runbook=mailboxes").header("idempotency-key", "wave-7");
+        site.ask(call.csv(TWO))
+    };
+    let replies = tokio::join!(call(), call(), call(), call());
+    let ids = [replies.0, replies.1, replies.2, replies.3]
+        .map(|reply| reply.expect(StatusCode::CREATED)["id"].as_i64().unwrap());
+    assert_eq!(ids, [ids[0]; 4]);
+    assert_eq!(site.ask(get("/api/batches")).await.json()["total"], 1);
 }
 
 #[tokio::test]
