@@ -5,7 +5,7 @@
 //! [`envelope`] is the message that starts an attempt, [`directive`] what a worker is given with it,
 //! [`outcome`] what it answers. [`view`] shows jobs, [`status`] has the words for them and the arrows
 //! between them, [`redact`] keeps personal data out of what they show. [`policy`] is what jobs are
-//! granted, and [`schedule`] when a trigger makes them by itself. What others are told of jobs is in
+//! granted, [`trigger`] what makes them without being asked each time, and [`schedule`] when. What others are told of jobs is in
 //! [`crate::event`].
 //! `docs/dialects/workspaces.md` has the mapping to the kernel's words.
 
@@ -21,6 +21,7 @@ pub mod redact;
 pub mod request;
 pub mod schedule;
 pub mod status;
+pub mod trigger;
 pub mod trigger_type;
 pub mod view;
 
@@ -30,4 +31,5 @@ pub use self::job_id::JobId;
 pub use self::key::Key;
 pub use self::policy::{Defaults, WorkspacePolicy};
 pub use self::request::JobRequest;
+pub use self::trigger::Trigger;
 pub use self::trigger_type::TriggerType;
