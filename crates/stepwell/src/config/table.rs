@@ -74,7 +74,7 @@ pub(crate) enum Kind {
 const HIDDEN: &str = "(set, not shown)";
 
 /// Every setting, in the order it is shown.
-pub(crate) const SETTINGS: [Setting; 24] = [
+pub(crate) const SETTINGS: [Setting; 25] = [
     Setting {
         key: "output",
         flag: "output",
@@ -182,6 +182,15 @@ pub(crate) const SETTINGS: [Setting; 24] = [
         kind: Kind::Count,
         default: Some("100"),
         help: "How many jobs of one tenant may be open at once",
+    },
+    Setting {
+        key: "batches_need_a_reader",
+        flag: "batches-need-a-reader",
+        scope: Scope::Serve,
+        kind: Kind::Switch,
+        default: Some("false"),
+        help: "Show runbooks and batches to administrators, operators and viewers only, and not to \
+               whoever has a valid token",
     },
     Setting {
         key: "retention",

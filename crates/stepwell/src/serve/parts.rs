@@ -36,6 +36,8 @@ pub(crate) struct Plan {
     pub(crate) base_url: Option<String>,
     /// open jobs that a tenant may have
     pub(crate) tenant_cap: Option<u32>,
+    /// runbooks and batches are not for every valid token
+    pub(crate) batches_need_a_reader: bool,
     /// how long ended jobs are kept; `None`: for ever
     pub(crate) retention: Option<Interval>,
     /// where webhooks may go
@@ -73,6 +75,7 @@ impl Plan {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             base_url: None,
             tenant_cap: None,
+            batches_need_a_reader: false,
             retention: None,
             webhooks: Policy::default(),
             takes_requests: true,
@@ -92,6 +95,7 @@ impl Plan {
             listen: config.text("listen").parse().expect(valid),
             base_url: config.get("base_url").map(str::to_owned),
             tenant_cap: Some(config.text("tenant_cap").parse().expect(valid)),
+            batches_need_a_reader: config.is_on("batches_need_a_reader"),
             retention: config.get("retention").map(|time| time.parse().expect(valid)),
             webhooks: webhooks(config),
             takes_requests: has_role(config, "api"),
@@ -221,6 +225,7 @@ fn server_settings(plan: &Plan, address: SocketAddr, egress: Egress) -> ServerSe
     };
     ServerSettings {
         tenant_cap: plan.tenant_cap,
+        batches_need_a_reader: plan.batches_need_a_reader,
         takes_requests: plan.takes_requests,
         hosts,
         ..ServerSettings::new(&base_url, egress)

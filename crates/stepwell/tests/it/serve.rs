@@ -93,3 +93,19 @@ fn a_log_for_programs_is_one_object_a_line() {
     assert_eq!(event["message"], "stopping");
     assert_eq!(running.join().unwrap().code, Some(0));
 }
+
+// any valid token may read batches, unless the installation wants a role for it.
+#[test]
+fn a_line_in_the_file_keeps_batches_to_those_who_have_a_role_for_it() {
+    let list = |server: &Server| {
+        let token = server.token_of("worker");
+        run(server.client(&["batch", "list"]).env("STEPWELL_TOKEN", token))
+    };
+    let server = Server::start();
+    list(&server).with_code(0);
+    let (_, home) = server.end_by("TERM");
+    std::fs::write(home.path().join("stepwell.toml"), "batches_need_a_reader = true\n").unwrap();
+    let server = Server::start_in(home);
+    list(&server).with_code(6);
+    assert_eq!(server.json(&["batch", "list"])["total"], 0, "the administrator has one");
+}
