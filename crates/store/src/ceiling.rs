@@ -72,6 +72,8 @@ pub(crate) fn creation(run: RunId) -> CreateRows {
         dead_letter: None,
         expires_at: None,
         tally: None,
+        credits: None,
+        events: Vec::new(),
         workflow: None,
     }
 }
@@ -92,6 +94,8 @@ pub(crate) fn completion(run: RunId, ended: u16) -> AdvanceRows {
         dead_letter: None,
         expires_at: None,
         tally: None,
+        credits: None,
+        events: Vec::new(),
         header: None,
     }
 }

@@ -8,7 +8,9 @@ pub mod batch_world;
 mod batches;
 mod commit;
 mod creation;
+mod credits;
 mod documents;
+mod events;
 mod inputs;
 mod items;
 mod letters;
@@ -22,6 +24,7 @@ mod retention;
 mod runbooks;
 mod submissions;
 mod tally;
+mod triggers;
 mod waits;
 pub mod world;
 
@@ -33,7 +36,9 @@ pub use batch_oracle::*;
 pub use batches::*;
 pub use commit::*;
 pub use creation::*;
+pub use credits::*;
 pub use documents::*;
+pub use events::*;
 pub use inputs::*;
 pub use items::*;
 pub use letters::*;
@@ -47,6 +52,7 @@ pub use retention::*;
 pub use runbooks::*;
 pub use submissions::*;
 pub use tally::*;
+pub use triggers::*;
 pub use waits::*;
 
 /// Opens the same place again, after the store was closed.

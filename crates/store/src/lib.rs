@@ -171,6 +171,9 @@ pub trait Store: Send + Sync + 'static {
     /// Notes what became of a dead letter, if nothing was noted yet; `false` if something was.
     fn settle_dead_letter(&self, id: i64, settlement: Settlement) -> Answer<'_, bool>;
 
+    /// The same for many, in one transaction and in the same order.
+    fn settle_dead_letters(&self, settlements: Vec<(i64, Settlement)>) -> Answer<'_, Vec<bool>>;
+
     /// Messages to the outside that are due, oldest first. In a shared store they are kept from other
     /// instances for a while, so that two never send the same one at once.
     fn outbox(&self, now: Timestamp, keep: Interval, limit: usize) -> Answer<'_, Outgoing>;
@@ -279,112 +282,79 @@ pub trait Store: Send + Sync + 'static {
     ) -> Answer<'_, Vec<BatchEvent>>;
 
     /// The account of a tenant; all zero if nothing ever moved.
-    fn account(&self, _tenant: Tenant) -> Answer<'_, Account> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn account(&self, tenant: Tenant) -> Answer<'_, Account>;
 
     /// Puts credits into an account, or takes them out.
-    fn grant(&self, _grant: Grant) -> Answer<'_, Granted> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn grant(&self, grant: Grant) -> Answer<'_, Granted>;
 
     /// Lines of the ledger of a tenant, newest first, before a line; of a run only, if named.
     fn ledger(
         &self,
-        _tenant: Tenant,
-        _run: Option<RunId>,
-        _before: Option<i64>,
-        _limit: usize,
-    ) -> Answer<'_, Vec<LedgerLine>> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+        tenant: Tenant,
+        run: Option<RunId>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>>;
 
     /// Events after a place, oldest first. What is answered is complete: no event with a lower place
     /// becomes visible later, whatever instance writes it.
-    fn events(
-        &self,
-        _filter: EventFilter,
-        _after: EventPlace,
-        _limit: usize,
-    ) -> Answer<'_, Events> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn events(&self, filter: EventFilter, after: EventPlace, limit: usize) -> Answer<'_, Events>;
+
+    /// Deletes events from before a moment, looking at the `limit` oldest places only. What is told of a
+    /// run also goes when the run is deleted.
+    fn sweep_events(&self, before: Timestamp, limit: usize) -> Answer<'_, usize>;
 
     /// Stores an address that is told of events, new or changed.
-    fn put_subscription(&self, _subscription: Subscription) -> Answer<'_, ()> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn put_subscription(&self, subscription: Subscription) -> Answer<'_, ()>;
 
     /// All of them, oldest first.
-    fn subscriptions(&self) -> Answer<'_, Vec<Subscription>> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn subscriptions(&self) -> Answer<'_, Vec<Subscription>>;
 
     /// Forgets one; `false` if there is none.
-    fn delete_subscription(&self, _id: String) -> Answer<'_, bool> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn delete_subscription(&self, id: String) -> Answer<'_, bool>;
 
     /// Stores a trigger, new or changed. One that exists must be at the version before the given one;
     /// `false` if it is not, or if a new one exists already.
-    fn put_trigger(&self, _trigger: Trigger) -> Answer<'_, bool> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn put_trigger(&self, trigger: Trigger) -> Answer<'_, bool>;
 
     /// Triggers by tenant and name.
-    fn triggers(&self, _filter: TriggerFilter) -> Answer<'_, Vec<Trigger>> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn triggers(&self, filter: TriggerFilter) -> Answer<'_, Vec<Trigger>>;
 
     /// Forgets a trigger and its firings; `false` if there is none.
-    fn delete_trigger(&self, _tenant: Tenant, _name: String) -> Answer<'_, bool> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn delete_trigger(&self, tenant: Tenant, name: String) -> Answer<'_, bool>;
 
     /// Enabled triggers whose next moment has come, earliest first, and the earliest that has not.
     fn due_triggers(
         &self,
-        _now: Timestamp,
-        _limit: usize,
-    ) -> Answer<'_, (Vec<Trigger>, Option<Timestamp>)> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+        now: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, (Vec<Trigger>, Option<Timestamp>)>;
 
     /// Writes what became of triggers; `false` for each that has changed since it was read.
-    fn progress_triggers(&self, _progress: Vec<TriggerProgress>) -> Answer<'_, Vec<bool>> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn progress_triggers(&self, progress: Vec<TriggerProgress>) -> Answer<'_, Vec<bool>>;
 
     /// Firings of a trigger, newest first; those with this outcome only, if named.
     fn firings(
         &self,
-        _tenant: Tenant,
-        _trigger: String,
-        _outcome: Option<FiringOutcome>,
-        _limit: usize,
-    ) -> Answer<'_, Vec<Firing>> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+        tenant: Tenant,
+        trigger: String,
+        outcome: Option<FiringOutcome>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Firing>>;
 
     /// Whether firings of a trigger with these keys are noted, in the same order.
     fn known_firings(
         &self,
-        _tenant: Tenant,
-        _trigger: String,
-        _keys: Vec<String>,
-    ) -> Answer<'_, Vec<bool>> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+        tenant: Tenant,
+        trigger: String,
+        keys: Vec<String>,
+    ) -> Answer<'_, Vec<bool>>;
 
     /// What is agreed for tenants.
-    fn tenant_policies(&self) -> Answer<'_, Vec<(Tenant, TenantPolicy)>> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn tenant_policies(&self) -> Answer<'_, Vec<(Tenant, TenantPolicy)>>;
 
     /// Agrees on something for a tenant; `None`: nothing any more.
-    fn set_tenant_policy(&self, _tenant: Tenant, _policy: Option<TenantPolicy>) -> Answer<'_, ()> {
-        Box::pin(async { Err(StoreError::unavailable("not written yet")) })
-    }
+    fn set_tenant_policy(&self, tenant: Tenant, policy: Option<TenantPolicy>) -> Answer<'_, ()>;
 
     /// Stores a token; only its hash is kept.
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()>;
@@ -403,6 +373,26 @@ pub trait Store: Send + Sync + 'static {
 
     /// Deletes up to `limit` ended runs whose time has come, and leaves a stub of each.
     fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;
+
+    /// Deletes up to `limit` stubs of runs that were deleted before a moment, and as many firings from
+    /// before another. Stubs stay by which a batch knows what became of its runs; so do firings that
+    /// wait, and those of files, which may still lie there.
+    fn forget(
+        &self,
+        stubs_before: Timestamp,
+        firings_before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, usize>;
+
+    /// Gives a little of the room back that deleted rows have left, and keeps logs short; `true` if
+    /// there is more to do. A store that does so by itself has nothing to do here.
+    fn compact(&self) -> Answer<'_, bool> {
+        Box::pin(async { Ok(false) })
+    }
+
+    /// When runs may be deleted, in the same order; `None` for one that is kept for ever, has not ended
+    /// or does not exist (C-005).
+    fn expiries(&self, runs: Vec<RunId>) -> Answer<'_, Vec<Option<Timestamp>>>;
 
     /// What became of a run that retention has deleted.
     fn stub(&self, run: RunId) -> Answer<'_, Option<Stub>>;

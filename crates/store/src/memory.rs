@@ -6,12 +6,18 @@
 mod batch;
 mod batch_query;
 mod commit;
+mod credit;
+mod dead_letter;
+mod event;
 mod ownership;
+mod retention;
 mod runbook;
 mod store;
 mod submission;
+mod tenant_policy;
+mod trigger;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -22,7 +28,7 @@ use stepwell_core::time::Timestamp;
 use crate::error::StoreError;
 use crate::model::{
     DeadLetter, Epoch, Figures, Filter, KeyHash, KeyHolder, OutboxMessage, Record, StaleReport,
-    Stub, TokenRecord, WorkflowDocument,
+    Stub, Subscription, TenantPolicy, TokenRecord, WorkflowDocument,
 };
 
 /// A store that forgets everything when it is dropped.
@@ -52,8 +58,15 @@ struct Tables {
     tokens: BTreeMap<String, TokenRecord>,
     secrets: BTreeMap<String, Vec<u8>>,
     stubs: BTreeMap<RunId, Stub>,
+    /// stubs by which a batch knows what became of its runs
+    lasting_stubs: BTreeSet<RunId>,
+    triggers: trigger::Triggers,
+    policies: BTreeMap<Tenant, TenantPolicy>,
     batches: batch::Batches,
     runbooks: runbook::Runbooks,
+    ledger: credit::Ledger,
+    events: event::EventLog,
+    subscriptions: BTreeMap<String, Subscription>,
     /// several instances write side by side
     sharing: Option<ownership::Sharing>,
 }
@@ -117,32 +130,13 @@ impl Tables {
 
     fn figures(&self) -> Figures {
         let open = self.runs.values().filter(|entry| !entry.run.status.is_terminal()).count();
-        let unsettled =
-            self.dead_letters.values().filter(|letter| letter.settlement.is_none()).count();
+        let depths = self.depths();
         Figures {
             runs_open: open as u64,
-            dead_letters: unsettled as u64,
+            dead_letters: depths.iter().map(|depth| depth.count).sum(),
+            dead_letters_by_reason: depths,
             outbox: self.outbox.len() as u64,
         }
-    }
-
-    /// Deletes one run and all that belongs to it, and leaves a stub.
-    fn delete(&mut self, run: RunId, deleted_at: Timestamp) {
-        let Some(entry) = self.runs.remove(&run) else { return };
-        self.keys.retain(|_, holder| holder.run != run);
-        self.dead_letters.retain(|_, letter| letter.run != Some(run));
-        self.outbox.retain(|_, message| message.run != run);
-        self.batches.runs.retain(|_, known| known.run != run);
-        let header = &entry.run.header;
-        let stub = Stub {
-            run,
-            tenant: header.tenant.clone(),
-            workflow: header.workflow.name.clone(),
-            status: entry.run.status,
-            ended_at: entry.run.ended_at.unwrap_or(entry.run.updated_at),
-            deleted_at,
-        };
-        self.stubs.insert(run, stub);
     }
 
     /// Whether an instance may decide a run: it is its own, or nobody's.

@@ -2,7 +2,9 @@
 
 mod batch;
 mod credit;
+mod dead_letter;
 mod event;
+mod figures;
 mod ownership;
 mod stored;
 mod submission;
@@ -13,7 +15,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use stepwell_core::batch::Tally;
-use stepwell_core::credit::{Credits, Movement};
+use stepwell_core::credit::{CreditState, Credits, Movement};
 use stepwell_core::definition::Part;
 use stepwell_core::id::{LeaseId, RunId, StepIndex, Tenant};
 use stepwell_core::run::{Dialect, Parent, Run, RunStatus};
@@ -22,7 +24,9 @@ use stepwell_core::time::Timestamp;
 
 pub use batch::*;
 pub use credit::*;
+pub use dead_letter::*;
 pub use event::*;
+pub use figures::*;
 pub use ownership::*;
 pub use stepwell_core::entry::Record;
 pub use stored::{StoredHeader, StoredRun};
@@ -331,6 +335,8 @@ pub struct RunSummary {
     pub correlation_id: Option<String>,
     /// why it failed
     pub error: Option<StepError>,
+    /// what it has set aside and spent, if it costs something
+    pub credits: Option<CreditState>,
     /// when it was asked for
     pub created_at: Timestamp,
     /// when it last changed
@@ -361,6 +367,7 @@ impl RunSummary {
             current_step: run.current_step().map(|step| run.spec(step).id.clone()),
             correlation_id: header.correlation_id.clone(),
             error: run.error.as_deref().cloned(),
+            credits: run.credits,
             created_at: header.created_at,
             updated_at: run.updated_at,
             started_at: run.started_at,
@@ -386,91 +393,6 @@ pub struct StaleReport {
     pub reason: String,
     /// when it came
     pub at: Timestamp,
-}
-
-/// Work that is given up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewDeadLetter {
-    /// `run_failed`, `webhook_undelivered`, …
-    pub reason: String,
-    /// the step that failed
-    pub step: Option<String>,
-    /// the last error
-    pub error: StepError,
-    /// the first one, if there was another before the last
-    pub first_error: Option<StepError>,
-    /// when
-    pub at: Timestamp,
-}
-
-/// Work that was given up, inspectable and replayable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DeadLetter {
-    /// its number
-    pub id: i64,
-    /// the run it belongs to; `None`: it is an order that never became one
-    pub run: Option<RunId>,
-    /// the order, as it came
-    pub message: Option<String>,
-    /// whose it is
-    pub tenant: Tenant,
-    /// how the work was asked for
-    pub dialect: Option<Dialect>,
-    /// the workflow of the run
-    pub workflow: String,
-    /// what was given up
-    pub letter: NewDeadLetter,
-    /// what became of it
-    pub settlement: Option<Settlement>,
-}
-
-/// What became of a dead letter.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settlement {
-    /// when
-    pub at: Timestamp,
-    /// by whom
-    pub actor: String,
-    /// the run that took the work up again; `None`: discarded
-    pub replayed_as: Option<RunId>,
-    /// in their words
-    pub reason: String,
-}
-
-/// Which dead letters to list.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeadLetterFilter {
-    /// of this tenant only
-    pub tenant: Option<Tenant>,
-    /// of this dialect only
-    pub dialect: Option<Dialect>,
-    /// of this workflow only
-    pub workflow: Option<String>,
-    /// given up for this reason only: `run_failed`, `webhook_undelivered`, …
-    pub reason: Option<String>,
-    /// whose last error has this code only
-    pub error_code: Option<String>,
-    /// given up at or after
-    pub from: Option<Timestamp>,
-    /// given up before
-    pub until: Option<Timestamp>,
-    /// of this run only
-    pub run: Option<RunId>,
-    /// this one only
-    pub id: Option<i64>,
-    /// settled ones too
-    pub with_settled: bool,
-    /// older than this one
-    pub before: Option<i64>,
-    /// at most this many; 0 means the store's own limit of 1,000
-    pub limit: usize,
-}
-
-impl DeadLetterFilter {
-    /// The limit that was asked for, or the store's own.
-    pub(crate) fn limit_or_own(&self) -> usize {
-        if self.limit == 0 { 1_000 } else { self.limit }
-    }
 }
 
 /// A message to the outside, to be stored with the decision that wants it sent.
@@ -568,15 +490,4 @@ pub struct Stub {
     pub ended_at: Timestamp,
     /// when it was deleted
     pub deleted_at: Timestamp,
-}
-
-/// Figures for metrics and health.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// runs that have not ended
-    pub runs_open: u64,
-    /// dead letters that nobody has settled
-    pub dead_letters: u64,
-    /// messages to the outside that wait
-    pub outbox: u64,
 }

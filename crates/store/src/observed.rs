@@ -213,12 +213,40 @@ impl Store for Observed {
         numbered_run(number: RunNumber) -> Option<BatchRun>: About::Numbered(number.0);
         batch_events(batch: Option<BatchId>, after: i64, limit: usize) -> Vec<BatchEvent>:
             batch.map_or(About::Nothing, |batch| About::Numbered(batch.0));
+        account(tenant: Tenant) -> Account: About::Named(tenant.as_str().to_owned());
+        grant(grant: Grant) -> Granted: About::Named(grant.tenant.as_str().to_owned());
+        ledger(tenant: Tenant, run: Option<RunId>, before: Option<i64>, limit: usize)
+            -> Vec<LedgerLine>: About::Named(tenant.as_str().to_owned());
+        events(filter: EventFilter, after: EventPlace, limit: usize) -> Events:
+            About::Numbered(after.0);
+        sweep_events(before: Timestamp, limit: usize) -> usize: About::Nothing;
+        put_subscription(subscription: Subscription) -> (): About::Named(subscription.id.clone());
+        subscriptions() -> Vec<Subscription>: About::Nothing;
+        delete_subscription(id: String) -> bool: About::Named(id.clone());
         create_token(token: TokenRecord) -> (): About::Nothing;
         token(id: String) -> Option<TokenRecord>: About::Nothing;
         tokens() -> Vec<TokenRecord>: About::Nothing;
         revoke_token(id: String, at: Timestamp) -> bool: About::Nothing;
         secret(name: String, fresh: Vec<u8>) -> Vec<u8>: About::Named(name.clone());
+        settle_dead_letters(settlements: Vec<(i64, Settlement)>) -> Vec<bool>: About::Nothing;
+        put_trigger(trigger: Trigger) -> bool: About::Named(trigger.name.clone());
+        triggers(filter: TriggerFilter) -> Vec<Trigger>: About::Nothing;
+        delete_trigger(tenant: Tenant, name: String) -> bool: About::Named(name.clone());
+        due_triggers(now: Timestamp, limit: usize) -> (Vec<Trigger>, Option<Timestamp>):
+            About::Nothing;
+        progress_triggers(progress: Vec<TriggerProgress>) -> Vec<bool>: About::Nothing;
+        firings(tenant: Tenant, trigger: String, outcome: Option<FiringOutcome>, limit: usize)
+            -> Vec<Firing>: About::Named(trigger.clone());
+        known_firings(tenant: Tenant, trigger: String, keys: Vec<String>) -> Vec<bool>:
+            About::Named(trigger.clone());
+        tenant_policies() -> Vec<(Tenant, TenantPolicy)>: About::Nothing;
+        set_tenant_policy(tenant: Tenant, policy: Option<TenantPolicy>) -> ():
+            About::Named(tenant.as_str().to_owned());
         sweep(now: Timestamp, limit: usize) -> usize: About::Nothing;
+        forget(stubs_before: Timestamp, firings_before: Timestamp, limit: usize) -> usize:
+            About::Nothing;
+        compact() -> bool: About::Nothing;
+        expiries(runs: Vec<RunId>) -> Vec<Option<Timestamp>>: About::runs(&runs);
         stub(run: RunId) -> Option<Stub>: About::run(&run);
         figures() -> Figures: About::Nothing;
         probe() -> (): About::Nothing;

@@ -6,6 +6,7 @@
 
 mod batch;
 mod batch_write;
+mod credit;
 mod group;
 mod items;
 mod spec;
@@ -35,6 +36,7 @@ pub(crate) use batch::{
     BatchRecordRow, BatchRow, PhaseRow, overdue_of_word, overdue_word, role_of_word,
 };
 pub(crate) use batch_write::{BatchWriteRows, MemberRow};
+pub(crate) use credit::{CreditRows, credit_state};
 pub(crate) use group::{AdvanceRows, CreateRows, GroupRows, ItemRows, NewHeader};
 pub(crate) use spec::SpecRow;
 pub(crate) use tallies::Tallies;

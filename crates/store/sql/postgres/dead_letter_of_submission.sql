@@ -7,5 +7,5 @@ WITH gone AS (
     RETURNING submission.body, submission.workflow, new.reason, new.step, new.error_code,
               new.error_message, new.at, new.place
 )
-INSERT INTO dead_letter (message, tenant, workflow, reason, step, error_code, error_message, at)
-SELECT body, $8, workflow, reason, step, error_code, error_message, at FROM gone ORDER BY place
+INSERT INTO dead_letter (message, tenant, dialect, workflow, reason, step, error_code, error_message, at)
+SELECT body, $8, $9, workflow, reason, step, error_code, error_message, at FROM gone ORDER BY place

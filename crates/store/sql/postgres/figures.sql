@@ -1,4 +1,3 @@
 -- Figures for metrics and health. Open runs are summed over tenants, never counted.
 SELECT (SELECT coalesce(sum(open + compensations), 0)::bigint FROM tenant_load),
-       (SELECT count(*) FROM dead_letter WHERE NOT settled),
        (SELECT count(*) FROM outbox)

@@ -6,9 +6,9 @@ WITH gone AS (
      WHERE outbox.id = new.id
     RETURNING outbox.run_id, new.reason, new.step, new.error_code, new.error_message, new.at, new.place
 )
-INSERT INTO dead_letter (run_id, tenant, workflow, reason, step, error_code, error_message, at)
-SELECT run.id, run.tenant, run.workflow, gone.reason, gone.step, gone.error_code, gone.error_message,
-       gone.at
+INSERT INTO dead_letter (run_id, tenant, dialect, workflow, reason, step, error_code, error_message, at)
+SELECT run.id, run.tenant, run.dialect, run.workflow, gone.reason, gone.step, gone.error_code,
+       gone.error_message, gone.at
   FROM gone
   JOIN run ON run.id = gone.run_id
  ORDER BY gone.place

@@ -4,7 +4,7 @@
 -- what does not restrict falls away, and the rest chooses the index that already has the order.
 SELECT id, tenant, dialect, workflow, workflow_version, compensation, parent_run, parent_step, version,
        status, paused, attempt, current_step, correlation_id, error_code, error_message, created_at,
-       updated_at, started_at, ended_at
+       updated_at, started_at, ended_at, credits_reserved, credits_spent
   FROM run
  WHERE status = $2
    AND ($1 IS NULL OR tenant = $1)

@@ -12,7 +12,9 @@ UPDATE run
        error_code    = ?8,
        error_message = ?9,
        updated_at    = ?10,
-       started_at    = ?11
+       started_at    = ?11,
+       credits_reserved = ?17,
+       credits_spent = ?18
  WHERE id            = ?12
    AND version       = ?13
    AND status        = ?14

@@ -15,5 +15,7 @@ UPDATE run
        retry_at      = ?13,
        wake_at       = ?14,
        ended_at      = ?15,
-       expires_at    = ?16
+       expires_at    = ?16,
+       credits_reserved = ?18,
+       credits_spent = ?19
  WHERE id            = ?17

@@ -1,3 +1,7 @@
--- Leaves a stub of a run that is about to be deleted: that it was, and how it ended.
-INSERT INTO stub (run_id, tenant, workflow, status, ended_at, deleted_at)
-SELECT id, tenant, workflow, status, ended_at, ?2 FROM run WHERE id = ?1
+-- Leaves a stub of a run that is about to be deleted: that it was, and how it ended. A batch knows its
+-- runs by their stubs, so those last.
+INSERT INTO stub (run_id, tenant, workflow, status, ended_at, deleted_at, lasting)
+SELECT run.id, run.tenant, run.workflow, run.status, run.ended_at, ?2, header.batch IS NOT NULL
+  FROM run
+  JOIN run_header AS header ON header.run_id = run.id
+ WHERE run.id = ?1

@@ -1,12 +1,16 @@
 //! Dead letters and the outbox.
 
 use stepwell_core::id::Tenant;
-use stepwell_core::run::Header;
+use stepwell_core::run::{Dialect, Header};
+use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
 use super::Subject;
 use super::world::{World, at, header, item, letter, message, run_id, started};
-use crate::model::{Create, DeadLetter, DeadLetterFilter, OutboxSettlement, Settlement};
+use crate::model::{
+    Create, DeadLetter, DeadLetterDepth, DeadLetterFilter, NewDeadLetter, OutboxSettlement,
+    Settlement,
+};
 
 async fn letters(world: &World, filter: DeadLetterFilter) -> Vec<DeadLetter> {
     world.store.dead_letters(filter).await.expect("dead letters")
@@ -59,11 +63,11 @@ pub async fn dead_letters_are_found_again(subject: Subject) {
     }
     let newest = letters(&world, all()).await.remove(0);
     let expected = DeadLetter {
-        dialect: None,
         id: ids[2],
         run: Some(run_id(3)),
         message: None,
         tenant: Tenant::new("acme"),
+        dialect: Some(Dialect::Commands),
         workflow: "onboard".to_owned(),
         letter: letter("run_failed"),
         settlement: None,
@@ -123,4 +127,103 @@ pub async fn a_message_waits_until_it_is_settled(subject: Subject) {
     let again = settlements.into_iter().skip(2).collect();
     world.store.settle_outbox(again).await.expect("a repetition is harmless");
     assert_eq!(letters(&world, DeadLetterFilter::default()).await.len(), 1);
+}
+
+/// Letters of several dialects, workflows' errors and days, in this order.
+async fn various(world: &World) {
+    let one = |reason, code, day: u64| NewDeadLetter {
+        error: StepError::new(code, "it is so"),
+        first_error: Some(StepError::new("first", "it was so")),
+        at: at(day * 86_400),
+        ..letter(reason)
+    };
+    let workspaces = Header { dialect: Dialect::Workspaces, ..header(2) };
+    let letters = [
+        (header(1), one("run_failed", "refused", 1)),
+        (workspaces, one("run_failed", "poison", 2)),
+        (header(3), one("webhook_undelivered", "refused", 3)),
+        // Its clock was behind.
+        (header(4), one("run_failed", "refused", 2)),
+    ];
+    for (header, letter) in letters {
+        world.stores(item(Create { dead_letter: Some(letter), ..started(header) })).await;
+    }
+}
+
+/// Dead letters are found by dialect, reason, code and time, and by all of them together.
+pub async fn dead_letters_are_found_by_what_happened(subject: Subject) {
+    let world = World::of(&subject).await;
+    various(&world).await;
+    let all = DeadLetterFilter::default;
+    let day = |day: u64| Some(at(day * 86_400));
+    let of = |reason: &str| DeadLetterFilter { reason: Some(reason.to_owned()), ..all() };
+    let refused = || DeadLetterFilter { error_code: Some("refused".to_owned()), ..all() };
+    let cases: [(DeadLetterFilter, &[u64]); 11] = [
+        (DeadLetterFilter { dialect: Some(Dialect::Workspaces), ..all() }, &[2]),
+        (DeadLetterFilter { dialect: Some(Dialect::Platform), ..all() }, &[]),
+        (of("run_failed"), &[4, 2, 1]),
+        (DeadLetterFilter { with_settled: true, ..of("run_failed") }, &[4, 2, 1]),
+        (DeadLetterFilter { limit: 1, ..of("run_failed") }, &[4]),
+        (refused(), &[4, 3, 1]),
+        (DeadLetterFilter { from: day(2), ..refused() }, &[4, 3]),
+        (DeadLetterFilter { from: day(2), ..all() }, &[4, 3, 2]),
+        (DeadLetterFilter { from: day(2), until: day(3), ..all() }, &[4, 2]),
+        (DeadLetterFilter { until: day(2), ..all() }, &[1]),
+        (
+            DeadLetterFilter {
+                workflow: Some("onboard".to_owned()),
+                dialect: Some(Dialect::Commands),
+                from: day(2),
+                ..of("run_failed")
+            },
+            &[4],
+        ),
+    ];
+    for (filter, expected) in cases {
+        let found = letters(&world, filter.clone()).await;
+        let found: Vec<_> = found.iter().filter_map(|letter| letter.run).collect();
+        let expected: Vec<_> = expected.iter().copied().map(run_id).collect();
+        assert_eq!(found, expected, "{filter:?}");
+    }
+    let newest = letters(&world, all()).await.remove(0).letter;
+    assert_eq!(newest.first_error, Some(StepError::new("first", "it was so")));
+}
+
+/// Many dead letters are settled in one go, each once; the figures know how many are left, and for what
+/// reason.
+pub async fn dead_letters_are_settled_by_the_dozen(subject: Subject) {
+    let world = World::of(&subject).await;
+    various(&world).await;
+    let found = letters(&world, DeadLetterFilter::default()).await;
+    let ids: Vec<i64> = found.iter().rev().map(|letter| letter.id).collect();
+    let settle = |ids: &[i64]| {
+        let each = ids.iter().map(|id| (*id, settlement(&format!("ada {id}"))));
+        world.store.settle_dead_letters(each.collect())
+    };
+    let settled = settle(&[ids[1], 999, ids[0], ids[1]]).await.expect("settled");
+    assert_eq!(settled, [true, false, true, false]);
+    assert_eq!(settle(&ids).await.expect("settled"), [false, false, true, true]);
+    let all = DeadLetterFilter { with_settled: true, ..DeadLetterFilter::default() };
+    let by: Vec<_> = letters(&world, all).await.into_iter().map(|it| it.settlement).collect();
+    let expected: Vec<_> =
+        ids.iter().rev().map(|id| Some(settlement(&format!("ada {id}")))).collect();
+    assert_eq!(by, expected);
+}
+
+/// The figures say how many dead letters of each reason nobody has settled, and how old they are.
+pub async fn figures_tell_dead_letters_apart(subject: Subject) {
+    let world = World::of(&subject).await;
+    various(&world).await;
+    let depths = || async { world.store.figures().await.expect("figures").dead_letters_by_reason };
+    let depth = |reason: &str, count, day: u64| DeadLetterDepth {
+        reason: reason.to_owned(),
+        count,
+        oldest_at: at(day * 86_400),
+    };
+    let expected = [depth("run_failed", 3, 1), depth("webhook_undelivered", 1, 3)];
+    assert_eq!(depths().await, expected);
+    let oldest = letters(&world, DeadLetterFilter::default()).await.pop().expect("a letter");
+    assert!(world.store.settle_dead_letter(oldest.id, settlement("ada")).await.expect("settled"));
+    let expected = [depth("run_failed", 2, 2), depth("webhook_undelivered", 1, 3)];
+    assert_eq!(depths().await, expected);
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::Subject;
-use super::world::{World, ack, all, at, header, item, key, letter, message, run_id, started};
+use super::world::{
+    World, ack, all, at, depth, header, item, key, letter, message, run_id, started,
+};
 use crate::error::StoreError;
 use crate::model::{Create, DeadLetterFilter, Figures, Filter, Group, StoredRun, Verdict};
 
@@ -19,7 +21,12 @@ pub async fn figures_follow_every_commit(subject: Subject) {
     };
     let run = Arc::clone(&create.run);
     world.stores(item(create)).await;
-    let figures = Figures { runs_open: 2, dead_letters: 1, outbox: 1 };
+    let figures = Figures {
+        runs_open: 2,
+        dead_letters: 1,
+        dead_letters_by_reason: vec![depth("odd", 1)],
+        outbox: 1,
+    };
     assert_eq!(world.store.figures().await.expect("figures"), figures);
     world.finishes(run).await;
     assert_eq!(world.store.figures().await.expect("figures").runs_open, 1);

@@ -222,6 +222,8 @@ pub async fn a_sweep_leaves_batches_under_way_alone(subject: Subject) {
     world.decides(decided_batch(&stopped, &BatchCommand::Swept { through: None })).await;
     assert_eq!(world.store.sweep(at(200), 9).await.expect("a sweep"), 1);
     assert_eq!(world.stored(run_id(5)).await, None);
+    let forgotten = world.store.forget(at(1_000_000_000), at(0), 9).await;
+    assert_eq!(forgotten.expect("stubs"), 0, "the batch needs it");
     let after = world.members(1).await;
     assert_eq!(after[0], Member { current_step: None, ..before[0].clone() });
     assert_eq!(after[1], before[1]);

@@ -24,8 +24,8 @@ use uuid::Uuid;
 use super::Subject;
 use crate::Store;
 use crate::model::{
-    Advance, Create, Epoch, Filter, Group, Item, Key, NewDeadLetter, NewMessage, Outgoing, Page,
-    RunSummary, StoredRun, Verdict,
+    Advance, Create, DeadLetterDepth, Epoch, Filter, Group, Item, Key, NewDeadLetter, NewMessage,
+    Outgoing, Page, RunSummary, StoredRun, Verdict,
 };
 
 /// 2025-03-15T00:00:00Z, the moment at which every case begins.
@@ -190,6 +190,7 @@ pub fn workflow(name: &str) -> Workflow {
         steps: vec![step("first"), second],
         compensations: BTreeMap::from([("undo".to_owned(), vec![step("erase")])]),
         run_retry: None,
+        credits: None,
         cancel: CancelMode::Drain,
         failure: FailureMode::SkipDescendants,
     }
@@ -358,6 +359,11 @@ pub fn letter(reason: &str) -> NewDeadLetter {
         error: StepError::new("no_such_user", "there is no such user"),
         at: at(9),
     }
+}
+
+/// How many such dead letters nobody has settled.
+pub fn depth(reason: &str, count: u64) -> DeadLetterDepth {
+    DeadLetterDepth { reason: reason.to_owned(), count, oldest_at: letter(reason).at }
 }
 
 fn decision(run: &Run, command: &Command, now: Timestamp) -> (Run, Record) {

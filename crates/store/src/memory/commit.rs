@@ -8,8 +8,8 @@ use stepwell_core::run::Run;
 use super::{RunEntry, Tables};
 use crate::error::StoreError;
 use crate::model::{
-    Advance, Create, DeadLetter, Epoch, Group, Item, KeyHolder, NewDeadLetter, NewMessage,
-    OutboxMessage, STALE_REPORTS_MAX, Signal, StaleReport, Verdict,
+    Advance, Create, Epoch, Group, Item, KeyHolder, NewDeadLetter, NewMessage, OutboxMessage,
+    STALE_REPORTS_MAX, Signal, StaleReport, Verdict,
 };
 use crate::rows::moment_to_store;
 
@@ -71,7 +71,8 @@ impl Tables {
     }
 
     fn create(&mut self, owner: Option<Epoch>, create: Create) -> Verdict {
-        if let Some(hindrance) = self.hindrance_of(&create, 0) {
+        let hindrance = self.hindrance_of(&create, 0).or_else(|| self.is_short_for(&create));
+        if let Some(hindrance) = hindrance {
             return hindrance;
         }
         self.insert(owner, create);
@@ -104,6 +105,8 @@ impl Tables {
     pub(super) fn insert(&mut self, owner: Option<Epoch>, create: Create) {
         self.number_run(&create);
         self.count(create.tally.as_ref());
+        self.ledger.follow(&create.run, &create.credits);
+        self.events.append(create.events);
         let run = create.run;
         let (id, ended) = (run.id(), run.status.is_terminal());
         if let Some(key) = create.key {
@@ -141,6 +144,8 @@ impl Tables {
         };
         entry.owner = shared.then_some(epoch);
         let ended = advance.run.status.is_terminal();
+        self.ledger.follow(&advance.run, &advance.credits);
+        self.events.append(advance.events);
         entry.wake_at = moment_to_store(entry.wake_at, advance.run.wake_at(), ended);
         entry.expires_at = advance.expires_at.filter(|_| ended);
         entry.run = with_unchanged_steps(&entry.run, advance.run, &advance.changed);
@@ -163,25 +168,6 @@ impl Tables {
         if let Some(letter) = letter {
             self.give_up(run, letter);
         }
-    }
-
-    /// Stores a dead letter of a run.
-    pub(super) fn give_up(&mut self, run: RunId, letter: NewDeadLetter) {
-        let Some(entry) = self.runs.get(&run) else { return };
-        let header = &entry.run.header;
-        self.dead_letters_ever += 1;
-        let id = self.dead_letters_ever;
-        let letter = DeadLetter {
-            dialect: None,
-            id,
-            run: Some(run),
-            message: None,
-            tenant: header.tenant.clone(),
-            workflow: header.workflow.name.clone(),
-            letter,
-            settlement: None,
-        };
-        self.dead_letters.insert(id, letter);
     }
 
     fn audit(&mut self, report: StaleReport) -> Verdict {

@@ -11,6 +11,7 @@ use stepwell_core::run::BatchRole;
 use stepwell_core::time::Timestamp;
 use tokio::sync::mpsc;
 
+use super::event::oldest_first;
 use super::{MemoryStore, RunEntry, Tables};
 use crate::error::StoreError;
 use crate::model::*;
@@ -24,6 +25,15 @@ impl MemoryStore {
     ) -> Answer<'_, T> {
         Box::pin(ready(self.tables().and_then(|mut tables| work(&mut tables))))
     }
+}
+
+/// Passes operations on to the tables, which cannot fail.
+macro_rules! ask {
+    ($($name:ident($($arg:ident: $kind:ty),*) -> $answer:ty;)*) => {
+        $(fn $name(&self, $($arg: $kind),*) -> Answer<'_, $answer> {
+            self.answer(|tables| Ok(tables.$name($($arg),*)))
+        })*
+    };
 }
 
 impl Store for MemoryStore {
@@ -224,19 +234,7 @@ impl Store for MemoryStore {
     }
 
     fn dead_letters(&self, filter: DeadLetterFilter) -> Answer<'_, Vec<DeadLetter>> {
-        self.answer(|tables| {
-            let newest_first = tables.dead_letters.values().rev();
-            let found = newest_first.filter(|letter| letter_matches(letter, &filter));
-            Ok(found.take(filter.limit_or_own()).cloned().collect())
-        })
-    }
-
-    fn settle_dead_letter(&self, id: i64, settlement: Settlement) -> Answer<'_, bool> {
-        self.answer(|tables| {
-            let unsettled =
-                tables.dead_letters.get_mut(&id).filter(|letter| letter.settlement.is_none());
-            Ok(unsettled.map(|letter| letter.settlement = Some(settlement)).is_some())
-        })
+        self.answer(|tables| Ok(tables.dead_letters(&filter)))
     }
 
     fn outbox(&self, now: Timestamp, keep: Interval, limit: usize) -> Answer<'_, Outgoing> {
@@ -402,6 +400,66 @@ impl Store for MemoryStore {
         self.answer(|tables| Ok(tables.batch_events(batch, after, limit)))
     }
 
+    ask! {
+        settle_dead_letter(id: i64, settlement: Settlement) -> bool;
+        settle_dead_letters(settlements: Vec<(i64, Settlement)>) -> Vec<bool>;
+        put_trigger(trigger: Trigger) -> bool;
+        triggers(filter: TriggerFilter) -> Vec<Trigger>;
+        delete_trigger(tenant: Tenant, name: String) -> bool;
+        due_triggers(now: Timestamp, limit: usize) -> (Vec<Trigger>, Option<Timestamp>);
+        progress_triggers(progress: Vec<TriggerProgress>) -> Vec<bool>;
+        firings(
+            tenant: Tenant, trigger: String, outcome: Option<FiringOutcome>, limit: usize
+        ) -> Vec<Firing>;
+        known_firings(tenant: Tenant, trigger: String, keys: Vec<String>) -> Vec<bool>;
+        tenant_policies() -> Vec<(Tenant, TenantPolicy)>;
+        set_tenant_policy(tenant: Tenant, policy: Option<TenantPolicy>) -> ();
+        sweep(now: Timestamp, limit: usize) -> usize;
+        forget(stubs_before: Timestamp, firings_before: Timestamp, limit: usize) -> usize;
+        expiries(runs: Vec<RunId>) -> Vec<Option<Timestamp>>;
+    }
+
+    fn account(&self, tenant: Tenant) -> Answer<'_, Account> {
+        self.answer(|tables| Ok(tables.ledger.account(&tenant)))
+    }
+
+    fn grant(&self, grant: Grant) -> Answer<'_, Granted> {
+        self.answer(|tables| Ok(tables.ledger.grant(grant)))
+    }
+
+    fn ledger(
+        &self,
+        tenant: Tenant,
+        run: Option<RunId>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>> {
+        self.answer(|tables| Ok(tables.ledger.page(&tenant, run, before, limit)))
+    }
+
+    fn events(&self, filter: EventFilter, after: EventPlace, limit: usize) -> Answer<'_, Events> {
+        self.answer(|tables| Ok(tables.events.after(&filter, after, limit)))
+    }
+
+    fn sweep_events(&self, before: Timestamp, limit: usize) -> Answer<'_, usize> {
+        self.answer(|tables| Ok(tables.events.sweep(before, limit)))
+    }
+
+    fn put_subscription(&self, subscription: Subscription) -> Answer<'_, ()> {
+        self.answer(|tables| {
+            tables.subscriptions.insert(subscription.id.clone(), subscription);
+            Ok(())
+        })
+    }
+
+    fn subscriptions(&self) -> Answer<'_, Vec<Subscription>> {
+        self.answer(|tables| Ok(oldest_first(&tables.subscriptions)))
+    }
+
+    fn delete_subscription(&self, id: String) -> Answer<'_, bool> {
+        self.answer(|tables| Ok(tables.subscriptions.remove(&id).is_some()))
+    }
+
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {
         self.answer(|tables| {
             if tables.tokens.contains_key(&token.id) {
@@ -433,24 +491,6 @@ impl Store for MemoryStore {
 
     fn secret(&self, name: String, fresh: Vec<u8>) -> Answer<'_, Vec<u8>> {
         self.answer(|tables| Ok(tables.secrets.entry(name).or_insert(fresh).clone()))
-    }
-
-    fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
-        self.answer(|tables| {
-            let mut expired: Vec<(Timestamp, RunId)> = tables
-                .runs
-                .iter()
-                .filter(|(_, entry)| !tables.is_needed(&entry.run))
-                .filter_map(|(id, entry)| Some((entry.expires_at?, *id)))
-                .filter(|(at, _)| *at <= now)
-                .collect();
-            expired.sort_unstable();
-            expired.truncate(limit);
-            for (_, run) in &expired {
-                tables.delete(*run, now);
-            }
-            Ok(expired.len())
-        })
     }
 
     fn stub(&self, run: RunId) -> Answer<'_, Option<Stub>> {
@@ -490,15 +530,6 @@ fn queued_in(entry: &RunEntry, pool: &str) -> Vec<Queued> {
         })
     });
     queued.collect()
-}
-
-fn letter_matches(letter: &DeadLetter, filter: &DeadLetterFilter) -> bool {
-    filter.tenant.as_ref().is_none_or(|tenant| letter.tenant == *tenant)
-        && filter.workflow.as_ref().is_none_or(|workflow| letter.workflow == *workflow)
-        && filter.run.is_none_or(|run| letter.run == Some(run))
-        && filter.id.is_none_or(|id| letter.id == id)
-        && (filter.with_settled || letter.settlement.is_none())
-        && filter.before.is_none_or(|before| letter.id < before)
 }
 
 /// A message that is gone already is passed over.

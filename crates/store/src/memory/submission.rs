@@ -2,6 +2,7 @@
 
 use stepwell_core::duration::Interval;
 use stepwell_core::id::Tenant;
+use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 
 use super::Tables;
@@ -78,19 +79,16 @@ impl Tables {
                 Disposition::DeadLetter(letter) => {
                     let NewSubmission { workflow, body, .. } = waiting.message.clone();
                     self.submissions.remove(&id);
-                    self.dead_letters_ever += 1;
-                    let id = self.dead_letters_ever;
-                    let letter = DeadLetter {
-                        dialect: None,
-                        id,
+                    self.keep_letter(DeadLetter {
+                        id: 0,
                         run: None,
                         message: Some(body),
                         tenant: Tenant::default_tenant(),
+                        dialect: Some(Dialect::Platform),
                         workflow,
                         letter,
                         settlement: None,
-                    };
-                    self.dead_letters.insert(id, letter);
+                    });
                 }
             }
         }

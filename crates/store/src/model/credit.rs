@@ -1,7 +1,7 @@
 //! Accounts of credits and their ledger.
 
 use serde::{Deserialize, Serialize};
-use stepwell_core::credit::{Credits, Movement};
+use stepwell_core::credit::{Credits, Movement, MovementKind};
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
 
@@ -14,6 +14,24 @@ pub struct Account {
     pub reserved: Credits,
     /// spent, restored amounts taken off
     pub spent: Credits,
+}
+
+impl Account {
+    /// What a movement makes of it.
+    #[must_use]
+    pub fn after(self, movement: &Movement) -> Self {
+        Self {
+            balance: self.balance + movement.balance,
+            reserved: self.reserved + movement.reserved,
+            spent: self.spent + movement.spent,
+        }
+    }
+}
+
+/// What a new run must be able to set aside, if that is the first thing it does.
+pub(crate) fn reservation(movements: &[Movement]) -> Option<Credits> {
+    let first = movements.first().filter(|movement| movement.kind == MovementKind::Reserved)?;
+    Some(first.reserved)
 }
 
 /// Credits that somebody puts into an account, or takes out of it.
@@ -31,6 +49,35 @@ pub struct Grant {
     pub key: Option<String>,
     /// when
     pub at: Timestamp,
+}
+
+impl Grant {
+    /// As a line of the ledger.
+    pub(crate) fn movement(&self) -> Movement {
+        Movement {
+            kind: MovementKind::Granted,
+            balance: self.amount,
+            reserved: Credits::ZERO,
+            spent: Credits::ZERO,
+        }
+    }
+
+    /// What becomes of it, where the account is this, and this amount for this reason is what was booked
+    /// under its key before.
+    pub(crate) fn judge(&self, account: Account, booked: Option<(Credits, &str)>) -> Granted {
+        match booked {
+            Some((amount, reason)) if amount == self.amount && reason == self.reason => {
+                return Granted::Repeated(account);
+            }
+            Some(_) => return Granted::KeyTaken,
+            None => {}
+        }
+        let after = account.after(&self.movement());
+        if self.amount < Credits::ZERO && after.balance < Credits::ZERO {
+            return Granted::Short(account);
+        }
+        Granted::Done(after)
+    }
 }
 
 /// What became of a grant.

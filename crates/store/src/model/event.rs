@@ -52,6 +52,21 @@ pub struct EventFilter {
     pub run: Option<RunId>,
 }
 
+impl EventFilter {
+    /// Whether an event is asked for.
+    pub(crate) fn matches(&self, event: &NewEvent) -> bool {
+        self.tenant.as_ref().is_none_or(|tenant| event.tenant == *tenant)
+            && self.run.is_none_or(|run| event.run == Some(run))
+            && self.takes(event.dialect, &event.kind)
+    }
+
+    /// Whether events of this dialect and kind are asked for.
+    pub(crate) fn takes(&self, dialect: Dialect, kind: &str) -> bool {
+        (self.dialects.is_empty() || self.dialects.contains(&dialect))
+            && (self.kinds.is_empty() || self.kinds.iter().any(|wanted| wanted == kind))
+    }
+}
+
 /// Events from a place on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {

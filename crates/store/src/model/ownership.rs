@@ -126,7 +126,7 @@ pub enum Signal {
         /// how long they will
         for_ms: u64,
     },
-    /// a workflow has a new version
+    /// a workflow has a new version, or what was agreed with tenants or subscribers has changed
     Published,
     /// words may have been missed: look at everything
     LookAgain,

@@ -6,8 +6,8 @@
 //! it. A run that moved since it was loaded is left out and reported as stale, so that one lost race
 //! never costs its neighbors their commit.
 //!
-//! Only a cap on a tenant's open runs and a decision on a batch need a second round trip: between the two
-//! it is judged here what can be done, in the order of the items.
+//! Only a cap on a tenant's open runs, a run that sets credits aside and a decision on a batch need a second
+//! round trip: between the two it is judged here what can be done, in the order of the items.
 
 use stepwell_core::id::RunId;
 use tokio_postgres::Error;
@@ -19,7 +19,7 @@ use super::listen::Word;
 use super::send::{Admitted, STATEMENTS, Work};
 use super::sorted::{Named, Sorted};
 use super::verdict::Facts;
-use super::{batch_moves, batch_write};
+use super::{batch_moves, batch_write, credit, event};
 use crate::error::StoreError;
 use crate::model::{Epoch, Verdict};
 
@@ -61,13 +61,19 @@ pub(super) async fn write(
     if !sorted.batches.is_empty() {
         connection.prepare(&batch_write::STATEMENTS).await?;
     }
+    if !sorted.credits.is_empty() {
+        connection.prepare(&credit::STATEMENTS).await?;
+    }
+    if !sorted.events.is_empty() {
+        connection.prepare(&event::STATEMENTS).await?;
+    }
     let work = Work::new(&group.rows, &sorted, slot);
     let met = |error| setback(group.rows.epoch, error);
 
     let mut first = connection.pipeline();
     let sent = work.send_first(&mut first);
     let mut judgment = Judgment::default();
-    if !sorted.capped.is_empty() || !sorted.batches.is_empty() {
+    if sorted.is_judged_here() {
         connection.patiently(first.wait()).await?.map_err(met)?;
         judgment = Facts::of_first(&first, &sent)?.judge(&group.rows);
     }

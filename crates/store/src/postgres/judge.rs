@@ -1,20 +1,21 @@
-//! What can be done, where that is counted here rather than by the server: room in a tenant, and
-//! decisions on batches, which are done whole or not at all.
+//! What can be done, where that is counted here rather than by the server: room in a tenant, credits in
+//! its account, and decisions on batches, which are done whole or not at all.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use stepwell_core::credit::Credits;
 use stepwell_core::id::{BatchId, RunId};
 
 use super::run_write::NewRun;
 use super::verdict::Facts;
 use crate::model::Verdict;
-use crate::rows::{BatchWriteRows, CreateRows, GroupRows, ItemRows};
+use crate::rows::{BatchWriteRows, CreateRows, CreditRows, GroupRows, ItemRows};
 
 /// What can be done of a group.
 #[derive(Default)]
 pub(super) struct Judgment {
-    /// runs that their tenant has no room for, with what is open there
-    pub(super) refused: BTreeMap<RunId, u32>,
+    /// runs that their tenant has no room or no credits for
+    pub(super) refused: BTreeMap<RunId, Verdict>,
     /// what becomes of each decision on a batch
     batches: BTreeMap<BatchId, Verdict>,
 }
@@ -41,17 +42,23 @@ impl Facts {
     /// Judges in the order of the items: what ends makes room for what comes after it.
     pub(super) fn judge(&self, group: &GroupRows) -> Judgment {
         let mut room = Room { open: self.open.clone() };
+        let mut purse = Purse { balances: self.balances.clone() };
         let mut judgment = Judgment::default();
         for item in &group.items {
             match item {
                 ItemRows::Advance(advance) => {
-                    let tenant = self.advanced.get(&advance.run).and_then(Option::as_ref);
-                    tenant.into_iter().for_each(|tenant| room.add(tenant, -1));
+                    let Some(freed) = self.advanced.get(&advance.run) else { continue };
+                    freed.iter().for_each(|tenant| room.add(tenant, -1));
+                    purse.take(advance.credits.as_deref());
                 }
                 ItemRows::Create(create) if self.has_its_key(create) => {
-                    match room.refuses(create, 0) {
-                        Some(open) => drop(judgment.refused.insert(create.header.id, open)),
-                        None => room.take(create),
+                    match self.refusal(create, &room, &purse) {
+                        Some(refusal) => drop(judgment.refused.insert(create.header.id, refusal)),
+                        None if self.runs_known.contains(&create.header.id) => {}
+                        None => {
+                            room.take(create);
+                            purse.take(create.credits.as_deref());
+                        }
                     }
                 }
                 ItemRows::Batch(write) => {
@@ -68,6 +75,16 @@ impl Facts {
             }
         }
         judgment
+    }
+
+    /// Why a run does not begin. One that is there already has set aside what it must.
+    fn refusal(&self, create: &CreateRows, room: &Room, purse: &Purse) -> Option<Verdict> {
+        if let Some(open) = room.refuses(create, 0) {
+            return Some(Verdict::TenantFull { open });
+        }
+        let balance = purse.refuses(create)?;
+        let is_new = !self.runs_known.contains(&create.header.id);
+        is_new.then_some(Verdict::CreditsShort { balance })
     }
 
     /// The first thing that is in the way of a decision on a batch.
@@ -126,5 +143,28 @@ impl Room {
         let open = self.open.get(create.header.tenant.as_str())? + begun_before;
         let open = u32::try_from(open).unwrap_or(0);
         (open >= cap).then_some(open)
+    }
+}
+
+/// Balances of accounts.
+struct Purse {
+    balances: HashMap<String, Credits>,
+}
+
+impl Purse {
+    fn take(&mut self, moved: Option<&CreditRows>) {
+        let Some(CreditRows { tenant, movements, .. }) = moved else { return };
+        let balance = self.balances.entry(tenant.as_str().to_owned()).or_default();
+        for movement in movements {
+            *balance = *balance + movement.balance;
+        }
+    }
+
+    /// The balance, if it does not cover what a run sets aside.
+    fn refuses(&self, create: &CreateRows) -> Option<Credits> {
+        let wanted = create.credits.as_ref()?.reservation()?;
+        let balance = self.balances.get(create.header.tenant.as_str()).copied();
+        let balance = balance.unwrap_or_default();
+        (wanted > balance).then_some(balance)
     }
 }

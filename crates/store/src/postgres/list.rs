@@ -19,6 +19,7 @@ use super::pipeline::begun;
 use super::send::COMMIT;
 use crate::error::StoreError;
 use crate::model::{Filter, Page, RunSummary};
+use crate::rows::credit_state;
 
 const RUNS_BY_STATUS: &str = include_str!("../../sql/postgres/runs_by_status.sql");
 const RUNS_NEWEST: &str = include_str!("../../sql/postgres/runs_newest.sql");
@@ -147,5 +148,6 @@ fn read_summary(row: &Row) -> Result<RunSummary, StoreError> {
         updated_at: columns.moment()?,
         started_at: columns.moment_if_any()?,
         ended_at: columns.moment_if_any()?,
+        credits: credit_state(columns.take()?, columns.take()?),
     })
 }

@@ -114,6 +114,7 @@ fn read_run(row: &Row) -> Result<(Option<Epoch>, HeaderRow, StateRow), StoreErro
     header.traceparent = columns.take()?;
     header.actor = columns.take()?;
     header.membership = read_membership(&mut columns)?;
+    header.terms = columns.take()?;
     Ok((owner, header, state))
 }
 
@@ -137,7 +138,6 @@ fn read_membership(columns: &mut Columns<'_>) -> Result<Option<Membership>, Stor
 
 fn read_state(columns: &mut Columns<'_>) -> Result<StateRow, StoreError> {
     Ok(StateRow {
-        credits: None,
         version: columns.count()?,
         status: columns.word(RunStatus::of_word)?,
         attempt: columns.count()?,
@@ -152,6 +152,7 @@ fn read_state(columns: &mut Columns<'_>) -> Result<StateRow, StoreError> {
         updated_at: columns.moment()?,
         started_at: columns.moment_if_any()?,
         ended_at: columns.moment_if_any()?,
+        credits: rows::credit_state(columns.take()?, columns.take()?),
     })
 }
 

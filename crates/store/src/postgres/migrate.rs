@@ -10,13 +10,21 @@ use super::place::Place;
 use crate::error::StoreError;
 
 /// In order; the table `stepwell_migration` says how many a schema has seen.
-const MIGRATIONS: [(&str, &str); 6] = [
+const MIGRATIONS: [(&str, &str); 8] = [
     ("0001_runs_and_history", include_str!("../../migrations/postgres/0001_runs_and_history.sql")),
     ("0002_submissions", include_str!("../../migrations/postgres/0002_submissions.sql")),
     ("0003_seed_views", include_str!("../../migrations/postgres/0003_seed_views.sql")),
     ("0004_expanded_steps", include_str!("../../migrations/postgres/0004_expanded_steps.sql")),
     ("0005_batches", include_str!("../../migrations/postgres/0005_batches.sql")),
     ("0006_runbook_views", include_str!("../../migrations/postgres/0006_runbook_views.sql")),
+    (
+        "0007_credits_and_events",
+        include_str!("../../migrations/postgres/0007_credits_and_events.sql"),
+    ),
+    (
+        "0008_triggers_and_policies",
+        include_str!("../../migrations/postgres/0008_triggers_and_policies.sql"),
+    ),
 ];
 
 /// What the statements need: `MERGE`, for one.

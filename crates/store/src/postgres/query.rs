@@ -1,11 +1,16 @@
 //! What is asked about one run, and about the store as a whole.
 
+use std::collections::BTreeMap;
+
 use stepwell_core::id::{LeaseId, RunId, Tenant};
 use stepwell_core::run::RunStatus;
+use stepwell_core::time::Timestamp;
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use super::columns::{Columns, Text, limit, number};
 use super::connection::Connection;
+use super::dead_letter;
 use crate::error::StoreError;
 use crate::model::{Figures, KeyHash, KeyHolder, Record, StaleReport, Stub};
 use crate::rows::RecordRow;
@@ -13,6 +18,7 @@ use crate::rows::RecordRow;
 const HISTORY: &str = include_str!("../../sql/postgres/history.sql");
 const STALE_REPORTS: &str = include_str!("../../sql/postgres/stale_reports.sql");
 const STUB: &str = include_str!("../../sql/postgres/stub.sql");
+const EXPIRIES: &str = include_str!("../../sql/postgres/expiries.sql");
 const FIGURES: &str = include_str!("../../sql/postgres/figures.sql");
 const PROBE: &str = include_str!("../../sql/postgres/probe.sql");
 const KEY_FIND: &str = include_str!("../../sql/postgres/key_find.sql");
@@ -93,14 +99,31 @@ pub(super) async fn key_holder(
     found.first().map(read).transpose()
 }
 
+/// When runs may be deleted.
+pub(super) async fn expiries(
+    db: &mut Connection,
+    runs: &[RunId],
+) -> Result<Vec<Option<Timestamp>>, StoreError> {
+    let ids: Vec<Uuid> = runs.iter().map(|run| run.0).collect();
+    let found = db.query(EXPIRIES, &[&ids]).await?;
+    let read = |row: &Row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.run_id()?, columns.moment_if_any()?))
+    };
+    let found = found.iter().map(read).collect::<Result<BTreeMap<_, _>, StoreError>>()?;
+    Ok(runs.iter().map(|run| found.get(run).copied().flatten()).collect())
+}
+
 /// Figures for metrics and health.
 pub(super) async fn figures(db: &mut Connection) -> Result<Figures, StoreError> {
     let found = db.query(FIGURES, &[]).await?;
+    let depths = dead_letter::depths(db).await?;
     let Some(row) = found.first() else { return Ok(Figures::default()) };
     let mut columns = Columns::of(row);
     Ok(Figures {
         runs_open: columns.count()?,
-        dead_letters: columns.count()?,
+        dead_letters: depths.iter().map(|depth| depth.count).sum(),
+        dead_letters_by_reason: depths,
         outbox: columns.count()?,
     })
 }

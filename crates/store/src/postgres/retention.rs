@@ -1,4 +1,5 @@
-//! Retention: an ended run is deleted from every table at once, and a stub of it stays.
+//! Retention: an ended run is deleted from every table at once, and a stub of it stays for
+//! a while.
 
 use stepwell_core::time::Timestamp;
 use uuid::Uuid;
@@ -11,14 +12,17 @@ use crate::error::StoreError;
 const EXPIRED: &str = include_str!("../../sql/postgres/expired.sql");
 const STUB_INSERT: &str = include_str!("../../sql/postgres/stub_insert.sql");
 const KEY_DELETE: &str = include_str!("../../sql/postgres/key_delete.sql");
+const STUBS_FORGET: &str = include_str!("../../sql/postgres/stubs_forget.sql");
+const FIRINGS_FORGET: &str = include_str!("../../sql/postgres/firings_forget.sql");
 const BATCH_RUN_DELETE: &str = include_str!("../../sql/postgres/batch_run_delete.sql");
 
 /// The rows of a run, in every table that has any. Its key and its number go by themselves, before the
 /// header that names them.
-const DELETES: [&str; 8] = [
+const DELETES: [&str; 9] = [
     "DELETE FROM stale_report WHERE run_id = ANY($1)",
     "DELETE FROM dead_letter WHERE run_id = ANY($1)",
     "DELETE FROM outbox WHERE run_id = ANY($1)",
+    "DELETE FROM event WHERE run_id = ANY($1)",
     "DELETE FROM input WHERE run_id = ANY($1)",
     "DELETE FROM history WHERE run_id = ANY($1)",
     "DELETE FROM step WHERE run_id = ANY($1)",
@@ -50,4 +54,16 @@ pub(super) async fn sweep(
     pipeline.send(COMMIT, vec![]);
     db.waits_for(pipeline.wait()).await?;
     Ok(runs.len())
+}
+
+/// Forgets old stubs and firings.
+pub(super) async fn forget(
+    db: &mut Connection,
+    stubs_before: Timestamp,
+    firings_before: Timestamp,
+    rows: usize,
+) -> Result<usize, StoreError> {
+    let stubs = db.execute(STUBS_FORGET, &[&stubs_before.as_millis(), &limit(rows)]).await?;
+    let firings = db.execute(FIRINGS_FORGET, &[&firings_before.as_millis(), &limit(rows)]).await?;
+    Ok(usize::try_from(stubs + firings).unwrap_or(usize::MAX))
 }

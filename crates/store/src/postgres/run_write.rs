@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use stepwell_core::credit::Credits;
 use stepwell_core::id::{BatchId, RunId};
 use stepwell_core::run::RunStatus;
 use stepwell_core::step::StepError;
@@ -39,6 +40,12 @@ impl<'a> NewRun<'a> {
     /// By a decision on another run.
     pub(super) fn caused_by(cause: RunId, rows: &'a CreateRows) -> Self {
         Self { rows, cause: Some(cause), batch: None }
+    }
+
+    /// What its tenant's account must cover. Runs that begin with a batch are not asked.
+    pub(super) fn reserves(&self) -> Option<Credits> {
+        let credits = self.rows.credits.as_ref().filter(|_| self.batch.is_none())?;
+        credits.reservation()
     }
 
     fn ended(&self) -> bool {
@@ -96,6 +103,8 @@ pub(super) fn inserts<'a>(owner: Epoch, runs: &'a [NewRun<'a>]) -> Vec<Bound<'a>
         column(runs, |run| millis(run.rows.expires_at.filter(|_| run.ended()))),
         column(runs, NewRun::hash),
         column(runs, |run| run.cause.map(|cause| cause.0)),
+        column(runs, |run| run.rows.state.credits.map(|credits| credits.reserved.0)),
+        column(runs, |run| run.rows.state.credits.map(|credits| credits.spent.0)),
     ]
 }
 
@@ -117,6 +126,7 @@ pub(super) fn headers<'a>(runs: &'a [NewRun<'a>]) -> Vec<Bound<'a>> {
         column(runs, |run| Some(run.rows.header.membership?.member?.0)),
         column(runs, |run| run.rows.header.membership.map(|it| it.role.word())),
         column(runs, |run| run.rows.header.membership.map(|it| it.number.0)),
+        column(runs, |run| text(run.rows.header.terms.as_ref())),
     ]
 }
 
@@ -143,6 +153,8 @@ pub(super) fn advances<'a>(owner: Epoch, runs: &'a [&'a AdvanceRows]) -> Vec<Bou
         column(runs, |run| millis(run.state.wake_at)),
         column(runs, |run| millis(run.state.ended_at)),
         column(runs, move |run| millis(run.expires_at.filter(|_| ended(run.state.status)))),
+        column(runs, |run| run.state.credits.map(|credits| credits.reserved.0)),
+        column(runs, |run| run.state.credits.map(|credits| credits.spent.0)),
     ]
 }
 

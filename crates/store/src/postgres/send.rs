@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use super::batch_moves::{NamedSpec, send_specs};
 use super::batch_write::{BATCH_LOCK, BATCH_MEMBER_CONFLICTS, BATCH_PHASE_LOCK, Writes, joining};
 use super::columns::{Bound, Text, bind, column, epoch, limit, millis, number, text};
+use super::credit::{self, ACCOUNT_LOCK, CREDIT_MOVE};
+use super::event::{self, EVENT_ENTER, EVENT_INSERT};
 use super::judge::Judgment;
 use super::pipeline::{Pipeline, Sent};
 use super::run_write::{
@@ -92,6 +94,7 @@ impl<'a> Admitted<'a> {
 /// Statements whose answers decide verdicts, up to where it is judged what can be done.
 #[derive(Default)]
 pub(super) struct SentFirst {
+    pub(super) accounts: Option<Sent>,
     pub(super) open: Option<Sent>,
     pub(super) advanced: Option<Sent>,
     pub(super) rescheduled: Option<Sent>,
@@ -122,6 +125,9 @@ impl<'a> Work<'a> {
         pipeline.send(BEGIN, vec![]);
         pipeline.send(FENCE, vec![bind(epoch(self.group.epoch))]);
         let mut sent = SentFirst::default();
+        if !sorted.accounts.is_empty() {
+            sent.accounts = Some(pipeline.send(ACCOUNT_LOCK, vec![bind(&sorted.accounts)]));
+        }
         if !sorted.capped.is_empty() {
             pipeline.send(TENANT_LOCK, vec![bind(&sorted.capped)]);
             sent.open = Some(pipeline.send(TENANT_OPEN, vec![bind(&sorted.capped)]));
@@ -141,6 +147,7 @@ impl<'a> Work<'a> {
         if !sorted.batches.is_empty() {
             self.send_batch_questions(pipeline, &mut sent);
         }
+        self.send_run_question(pipeline, &mut sent);
         sent
     }
 
@@ -153,13 +160,18 @@ impl<'a> Work<'a> {
         let locked = Vec::from_iter(locked);
         sent.batch_versions = Some(pipeline.send(BATCH_LOCK, vec![bind(locked.clone())]));
         pipeline.send(BATCH_PHASE_LOCK, vec![bind(locked)]);
-        let runs = batches.iter().flat_map(|write| write.creates());
-        let runs = ids(runs.map(|create| create.header.id));
-        if !runs.is_empty() {
-            sent.runs_known = Some(pipeline.send(RUN_OWNERS, vec![bind(runs)]));
-        }
         if batches.iter().any(|write| !write.joined.is_empty()) {
             sent.members_known = Some(pipeline.send(BATCH_MEMBER_CONFLICTS, joining(batches)));
+        }
+    }
+
+    /// Asks which runs are there already, of those of which it is judged here whether they begin.
+    fn send_run_question<'b>(&'b self, pipeline: &mut Pipeline<'b>, sent: &mut SentFirst) {
+        let Sorted { batches, reserving, .. } = self.sorted;
+        let runs = batches.iter().flat_map(|write| write.creates()).map(|create| create.header.id);
+        let runs = ids(runs.chain(reserving.iter().copied()));
+        if !runs.is_empty() {
+            sent.runs_known = Some(pipeline.send(RUN_OWNERS, vec![bind(runs)]));
         }
     }
 
@@ -181,6 +193,7 @@ impl<'a> Work<'a> {
         // Others wait from here on, so nothing else comes after it.
         admitted.batches.send_history(pipeline);
         self.sorted.moves.send_counts(pipeline);
+        self.send_credits_and_events(pipeline);
         pipeline.send(COMMIT, vec![]);
         sent
     }
@@ -220,6 +233,19 @@ impl<'a> Work<'a> {
             pipeline.send(DEAD_LETTER_INSERT, self.letters());
         }
         sorted.moves.send(pipeline);
+    }
+
+    /// What runs cost, and what others are told. Last: an account may have to begin, for which another
+    /// waits; and whoever reads events looks no further than where this begins.
+    fn send_credits_and_events<'b>(&'b self, pipeline: &mut Pipeline<'b>) {
+        let Sorted { credits, events, .. } = self.sorted;
+        if !credits.is_empty() {
+            pipeline.send(CREDIT_MOVE, credit::moves(credits));
+        }
+        if !events.is_empty() {
+            pipeline.send(EVENT_ENTER, vec![]);
+            pipeline.send(EVENT_INSERT, event::events(events));
+        }
     }
 
     /// Runs that begin are counted where they are owned, runs that end where they were.
@@ -293,6 +319,8 @@ impl<'a> Work<'a> {
             column(letters, |it| text(it.row.step.as_ref())),
             column(letters, |it| Text(&it.row.error.code)),
             column(letters, |it| Text(&it.row.error.message)),
+            column(letters, |it| it.row.first_error.as_ref().map(|error| Text(&error.code))),
+            column(letters, |it| it.row.first_error.as_ref().map(|error| Text(&error.message))),
             column(letters, |it| it.row.at.as_millis()),
         ]
     }

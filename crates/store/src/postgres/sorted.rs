@@ -11,13 +11,14 @@ use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 
 use super::batch_moves::Moves;
+use super::credit::RunMovement;
 use super::run_write::{NamedStep, NewRun, Of};
 use crate::model::{
-    Advance, BatchWrite, Create, Group, Input, InputAnswer, Item, NewDeadLetter, NewMessage,
-    StaleReport,
+    Advance, BatchWrite, Create, Group, Input, InputAnswer, Item, NewDeadLetter, NewEvent,
+    NewMessage, StaleReport,
 };
 use crate::rows::{
-    AdvanceRows, BatchWriteRows, CreateRows, GroupRows, ItemRows, RecordRow, StepRow,
+    AdvanceRows, BatchWriteRows, CreateRows, CreditRows, GroupRows, ItemRows, RecordRow, StepRow,
 };
 
 /// A group as rows, with the runs themselves, which know the names of their steps.
@@ -41,6 +42,14 @@ pub(super) struct Sorted<'a> {
     pub(super) records: Vec<Of<'a, RecordRow>>,
     pub(super) messages: Vec<Of<'a, NewMessage>>,
     pub(super) letters: Vec<Of<'a, NewDeadLetter>>,
+    /// what moves in accounts, in the order of the items
+    pub(super) credits: Vec<RunMovement<'a>>,
+    /// tenants whose accounts move
+    pub(super) accounts: Vec<&'a str>,
+    /// runs that begin only if their tenant's account covers what they set aside
+    pub(super) reserving: Vec<RunId>,
+    /// what others are told
+    pub(super) events: Vec<Of<'a, NewEvent>>,
     /// runs that begin, among the open ones
     pub(super) begun: Vec<RunId>,
     /// runs that end
@@ -131,7 +140,15 @@ impl<'a> Sorted<'a> {
         sorted.reschedules.sort_unstable_by_key(|reschedule| reschedule.run);
         sorted.capped.sort_unstable();
         sorted.capped.dedup();
+        sorted.accounts.sort_unstable();
+        sorted.accounts.dedup();
         sorted
+    }
+
+    /// Whether it takes more than the server to say what can be done.
+    pub(super) fn is_judged_here(&self) -> bool {
+        let Self { capped, batches, reserving, .. } = self;
+        !capped.is_empty() || !batches.is_empty() || !reserving.is_empty()
     }
 
     fn advance(&mut self, advance: &'a AdvanceRows, runs: &mut std::slice::Iter<'a, Arc<Run>>) {
@@ -140,6 +157,8 @@ impl<'a> Sorted<'a> {
         self.name(&advance.steps, runs.next());
         self.records.extend(advance.records.iter().map(|row| Of { run, row }));
         self.follow(run, &advance.outbox, advance.dead_letter.as_ref());
+        self.cost(advance.credits.as_deref());
+        self.events.extend(advance.events.iter().map(|row| Of { run, row }));
         self.moves.add_advance(run, advance.header.as_deref(), advance.tally.as_ref());
         if advance.state.status.is_terminal() {
             self.ended.push(run);
@@ -163,6 +182,7 @@ impl<'a> Sorted<'a> {
         assert!(cause.is_none() || create.key.is_none(), "only what was asked for has a key");
         if cause.is_none() {
             self.asked_for.push(new);
+            self.reserving.extend((new.reserves().is_some()).then_some(run));
             self.keyed.extend(create.key.is_some().then_some(create));
             self.capped.extend(create.is_capped().then(|| create.header.tenant.as_str()));
         } else {
@@ -171,6 +191,8 @@ impl<'a> Sorted<'a> {
         self.name(&create.steps, runs.next());
         self.records.push(Of { run, row: &create.record });
         self.follow(run, &create.outbox, create.dead_letter.as_ref());
+        self.cost(create.credits.as_deref());
+        self.events.extend(create.events.iter().map(|row| Of { run, row }));
         self.moves.add_create(create);
         if !create.state.status.is_terminal() {
             self.begun.push(run);
@@ -178,6 +200,12 @@ impl<'a> Sorted<'a> {
         for child in &create.children {
             self.create(NewRun::caused_by(cause.unwrap_or(run), child), runs);
         }
+    }
+
+    fn cost(&mut self, credits: Option<&'a CreditRows>) {
+        let Some(credits) = credits else { return };
+        self.accounts.push(credits.tenant.as_str());
+        self.credits.extend(RunMovement::all_of(credits));
     }
 
     fn follow(&mut self, run: RunId, outbox: &'a [NewMessage], letter: Option<&'a NewDeadLetter>) {

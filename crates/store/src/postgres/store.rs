@@ -13,8 +13,9 @@ use tokio::sync::mpsc;
 use super::listen::{self, Word};
 use super::load::Depth;
 use super::{
-    PostgresStore, batch, dead_letter, document, lease, list, load, member, migrate, outbox,
-    ownership, query, retention, runbook, submission, token,
+    PostgresStore, batch, credit, dead_letter, document, event, lease, list, load, member, migrate,
+    outbox, ownership, query, retention, runbook, submission, subscription, tenant_policy, token,
+    trigger,
 };
 use crate::model::*;
 use crate::{Answer, Store};
@@ -166,6 +167,10 @@ impl Store for PostgresStore {
         on_a_connection!(self, |db| dead_letter::settle(db, id, &settlement))
     }
 
+    fn settle_dead_letters(&self, settlements: Vec<(i64, Settlement)>) -> Answer<'_, Vec<bool>> {
+        on_a_connection!(self, |db| dead_letter::settle_all(db, &settlements))
+    }
+
     fn outbox(&self, now: Timestamp, keep: Interval, limit: usize) -> Answer<'_, Outgoing> {
         on_a_connection!(self, |db| outbox::due(db, now, keep, limit))
     }
@@ -306,6 +311,95 @@ impl Store for PostgresStore {
         on_a_connection!(self, |db| batch::events(db, batch, after, limit))
     }
 
+    fn put_trigger(&self, trigger: Trigger) -> Answer<'_, bool> {
+        on_a_connection!(self, |db| trigger::put(db, &trigger))
+    }
+
+    fn triggers(&self, filter: TriggerFilter) -> Answer<'_, Vec<Trigger>> {
+        on_a_connection!(self, |db| trigger::list(db, &filter))
+    }
+
+    fn delete_trigger(&self, tenant: Tenant, name: String) -> Answer<'_, bool> {
+        on_a_connection!(self, |db| trigger::delete(db, &tenant, &name))
+    }
+
+    fn due_triggers(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, (Vec<Trigger>, Option<Timestamp>)> {
+        on_a_connection!(self, |db| trigger::due(db, now, limit))
+    }
+
+    fn progress_triggers(&self, progress: Vec<TriggerProgress>) -> Answer<'_, Vec<bool>> {
+        on_a_connection!(self, |db| trigger::progress(db, &progress))
+    }
+
+    fn firings(
+        &self,
+        tenant: Tenant,
+        trigger: String,
+        outcome: Option<FiringOutcome>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Firing>> {
+        on_a_connection!(self, |db| trigger::firings(db, &tenant, &trigger, outcome, limit))
+    }
+
+    fn known_firings(
+        &self,
+        tenant: Tenant,
+        trigger: String,
+        keys: Vec<String>,
+    ) -> Answer<'_, Vec<bool>> {
+        on_a_connection!(self, |db| trigger::known(db, &tenant, &trigger, &keys))
+    }
+
+    fn tenant_policies(&self) -> Answer<'_, Vec<(Tenant, TenantPolicy)>> {
+        on_a_connection!(self, |db| tenant_policy::list(db))
+    }
+
+    fn set_tenant_policy(&self, tenant: Tenant, policy: Option<TenantPolicy>) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| tenant_policy::set(db, &tenant, policy.as_ref()))
+    }
+
+    fn account(&self, tenant: Tenant) -> Answer<'_, Account> {
+        on_a_connection!(self, |db| credit::account(db, &tenant))
+    }
+
+    fn grant(&self, grant: Grant) -> Answer<'_, Granted> {
+        on_a_connection!(self, |db| credit::grant(db, &grant))
+    }
+
+    fn ledger(
+        &self,
+        tenant: Tenant,
+        run: Option<RunId>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>> {
+        on_a_connection!(self, |db| credit::ledger(db, &tenant, run, before, limit))
+    }
+
+    fn events(&self, filter: EventFilter, after: EventPlace, limit: usize) -> Answer<'_, Events> {
+        on_a_connection!(self, |db| event::after(db, &filter, after, limit))
+    }
+
+    fn sweep_events(&self, before: Timestamp, limit: usize) -> Answer<'_, usize> {
+        on_a_connection!(self, |db| event::sweep(db, before, limit))
+    }
+
+    fn put_subscription(&self, subscription: Subscription) -> Answer<'_, ()> {
+        on_a_connection!(self, |db| subscription::put(db, &subscription))
+    }
+
+    fn subscriptions(&self) -> Answer<'_, Vec<Subscription>> {
+        on_a_connection!(self, |db| subscription::list(db))
+    }
+
+    fn delete_subscription(&self, id: String) -> Answer<'_, bool> {
+        on_a_connection!(self, |db| subscription::delete(db, &id))
+    }
+
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {
         on_a_connection!(self, |db| token::create(db, &token))
     }
@@ -328,6 +422,19 @@ impl Store for PostgresStore {
 
     fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         on_a_connection!(self, |db| retention::sweep(db, now, limit))
+    }
+
+    fn forget(
+        &self,
+        stubs_before: Timestamp,
+        firings_before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, usize> {
+        on_a_connection!(self, |db| retention::forget(db, stubs_before, firings_before, limit))
+    }
+
+    fn expiries(&self, runs: Vec<RunId>) -> Answer<'_, Vec<Option<Timestamp>>> {
+        on_a_connection!(self, |db| query::expiries(db, &runs))
     }
 
     fn stub(&self, run: RunId) -> Answer<'_, Option<Stub>> {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use stepwell_core::duration::Interval;
 use stepwell_core::id::Tenant;
+use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 use tokio_postgres::Row;
 
@@ -151,6 +152,7 @@ fn letters<'a>(given_up: &'a [Ending<&'a NewDeadLetter>]) -> Vec<Bound<'a>> {
         column(given_up, |ending| Text(&ending.with.error.message)),
         column(given_up, |ending| ending.with.at.as_millis()),
         bind(Tenant::default_tenant().as_str().to_owned()),
+        bind(Dialect::Platform.word()),
     ]);
     bound
 }

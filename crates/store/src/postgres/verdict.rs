@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use stepwell_core::credit::Credits;
 use stepwell_core::id::{BatchId, RunId};
 use uuid::Uuid;
 
@@ -17,6 +18,8 @@ use crate::rows::{CreateRows, GroupRows, ItemRows};
 /// What the server's answers say, by run.
 #[derive(Default)]
 pub(super) struct Facts {
+    /// balances of accounts that move, before this group; one that is missing is empty
+    pub(super) balances: HashMap<String, Credits>,
     /// open runs of tenants that have a cap, before this group
     pub(super) open: HashMap<String, i64>,
     /// runs that moved, with their tenant where that got room by it
@@ -27,7 +30,7 @@ pub(super) struct Facts {
     key_holders: HashMap<(String, KeyHash), KeyHolder>,
     /// where batches stand that are to be decided about
     pub(super) batch_versions: HashMap<BatchId, u64>,
-    /// of the runs that are to begin with a batch, those that are there already
+    /// of the runs of which it is judged here whether they begin, those that are there already
     pub(super) runs_known: HashSet<RunId>,
     /// members who are to join a batch, each with one who is there already
     pub(super) members_known: HashMap<BatchId, Vec<(i64, i64)>>,
@@ -42,6 +45,10 @@ impl Facts {
     /// What is known where a tenant's room is to be counted.
     pub(super) fn of_first(pipeline: &Pipeline<'_>, sent: &SentFirst) -> Result<Self, StoreError> {
         let mut facts = Self::default();
+        for row in pipeline.rows(sent.accounts) {
+            let mut columns = Columns::of(row);
+            facts.balances.insert(columns.take()?, Credits(columns.take()?));
+        }
         for row in pipeline.rows(sent.open) {
             let mut columns = Columns::of(row);
             facts.open.insert(columns.take()?, columns.take()?);
@@ -128,18 +135,18 @@ impl Facts {
 
     fn of_creation(&self, create: &CreateRows) -> Verdict {
         let id = create.header.id;
-        if let Some(open) = self.judgment.refused.get(&id) {
-            return Verdict::TenantFull { open: *open };
+        if let Some(refusal) = self.judgment.refused.get(&id) {
+            return refusal.clone();
         }
         if self.created.contains(&id) {
             return Verdict::Done;
         }
         match self.key_holder(create) {
-            // Whoever was first in this very group found no room, so this one does not either.
-            Some(holder) if self.judgment.refused.contains_key(&holder.run) => {
-                Verdict::TenantFull { open: self.judgment.refused[&holder.run] }
-            }
-            Some(holder) => Verdict::Duplicate(holder),
+            // Whoever was first in this very group was refused, so this one is too.
+            Some(holder) => match self.judgment.refused.get(&holder.run) {
+                Some(refusal) => refusal.clone(),
+                None => Verdict::Duplicate(holder),
+            },
             // It is there already; or its key was freed a moment ago.
             None => Verdict::Stale,
         }

@@ -8,10 +8,10 @@ use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 
-use super::{BatchWriteRows, HeaderRow, RecordRow, StateRow, StepRow};
+use super::{BatchWriteRows, CreditRows, HeaderRow, RecordRow, StateRow, StepRow};
 use crate::model::{
-    Advance, Create, Epoch, Group, Input, InputAnswer, Item, Key, NewDeadLetter, NewMessage,
-    StaleReport,
+    Advance, Create, Epoch, Group, Input, InputAnswer, Item, Key, NewDeadLetter, NewEvent,
+    NewMessage, StaleReport,
 };
 
 /// A group of decisions as rows.
@@ -55,6 +55,8 @@ pub(crate) struct CreateRows {
     pub(crate) dead_letter: Option<NewDeadLetter>,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) tally: Option<Tally>,
+    pub(crate) credits: Option<Box<CreditRows>>,
+    pub(crate) events: Vec<NewEvent>,
     /// what its steps follow, if it is one of a batch's numbered runs: people ask for those in SQL
     pub(crate) workflow: Option<Arc<Workflow>>,
 }
@@ -72,6 +74,8 @@ pub(crate) struct AdvanceRows {
     pub(crate) dead_letter: Option<NewDeadLetter>,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) tally: Option<Tally>,
+    pub(crate) credits: Option<Box<CreditRows>>,
+    pub(crate) events: Vec<NewEvent>,
     /// only if it is no longer the one that the run was created with
     pub(crate) header: Option<Box<NewHeader>>,
 }
@@ -123,6 +127,8 @@ impl CreateRows {
             dead_letter: create.dead_letter,
             expires_at: create.expires_at,
             tally: create.tally,
+            credits: CreditRows::encode(run, create.credits),
+            events: create.events,
             workflow: is_numbered(run).then(|| Arc::clone(&run.header.workflow)),
         }
     }
@@ -153,6 +159,8 @@ impl AdvanceRows {
             expires_at: advance.expires_at,
             header: advance.header_changed.then(|| Box::new(NewHeader::encode(run))),
             tally: advance.tally,
+            credits: CreditRows::encode(run, advance.credits),
+            events: advance.events,
         }
     }
 }

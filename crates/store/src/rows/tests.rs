@@ -8,15 +8,17 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use stepwell_core::credit::{CreditTerms, Credits, Restore};
 use stepwell_core::definition::{FailureMode, StepSpec, TimeoutMode, Workflow};
 use stepwell_core::duration::Interval;
 use stepwell_core::expansion::Expansion;
 use stepwell_core::id::{BatchId, LeaseId, MemberId, RunNumber};
 use stepwell_core::lane::{Lane, RoutingKey};
-use stepwell_core::retry::RetryPolicy;
+use stepwell_core::retry::{Delay, RetryPolicy};
 use stepwell_core::run::{BatchRole, Header};
 use stepwell_core::step::PollTurn;
 use stepwell_core::steps::Steps;
+use stepwell_core::terms::{Keeping, Terms};
 use uuid::Uuid;
 
 use super::*;
@@ -120,6 +122,36 @@ fn membership() -> impl Strategy<Value = Membership> {
     )
 }
 
+fn credits() -> impl Strategy<Value = CreditState> {
+    (any::<i64>(), any::<i64>()).prop_map(|(reserved, spent)| CreditState {
+        reserved: Credits(reserved),
+        spent: Credits(spent),
+    })
+}
+
+fn terms() -> impl Strategy<Value = Terms> {
+    let interval = || (0..1_000_000_u64).prop_map(Interval::from_secs);
+    let delay = prop_oneof![
+        interval().prop_map(Delay::Fixed),
+        vec(interval(), 0..5).prop_map(Delay::List),
+        (interval(), any::<u32>(), interval())
+            .prop_map(|(first, factor, cap)| Delay::Exponential { first, factor, cap }),
+    ];
+    let retry =
+        (any::<u32>(), delay, any::<u8>()).prop_map(|(attempts_max, delay, jitter_percent)| {
+            RetryPolicy { attempts_max, delay, jitter_percent }
+        });
+    let keeping =
+        (interval(), interval()).prop_map(|(lease, unclaimed)| Keeping { lease, unclaimed });
+    let restore = select(vec![Restore::Never, Restore::Failed, Restore::Unfinished]);
+    let credits =
+        (any::<i64>(), restore, any::<bool>()).prop_map(|(estimate, restore, charged)| {
+            CreditTerms { estimate: Credits(estimate), restore, charged }
+        });
+    (option::of(retry), option::of(keeping), option::of(credits))
+        .prop_map(|(run_retry, keeping, credits)| Terms { run_retry, keeping, credits })
+}
+
 fn header() -> impl Strategy<Value = Header> {
     let dialects = [Dialect::Runbooks, Dialect::Platform, Dialect::Workspaces, Dialect::Commands];
     let names = (run_id(), any::<String>(), select(dialects.to_vec()), any::<String>());
@@ -127,8 +159,9 @@ fn header() -> impl Strategy<Value = Header> {
     let data = (map(), map(), map());
     let route = (option::of(any::<String>()), 0..=10_u8);
     let people = (option::of(any::<String>()), option::of(any::<String>()), any::<String>());
-    (names, kin, data, route, people, moment(), option::of(membership())).prop_map(
-        |(names, kin, data, route, people, created_at, membership)| Header {
+    let granted = (option::of(membership()), option::of(terms()));
+    (names, kin, data, route, people, moment(), granted).prop_map(
+        |(names, kin, data, route, people, created_at, granted)| Header {
             id: names.0,
             tenant: Tenant::new(&names.1),
             dialect: names.2,
@@ -147,8 +180,8 @@ fn header() -> impl Strategy<Value = Header> {
             traceparent: people.1,
             actor: people.2,
             created_at,
-            membership,
-            terms: None,
+            membership: granted.0,
+            terms: granted.1.map(Arc::new),
         },
     )
 }
@@ -198,8 +231,9 @@ fn run() -> impl Strategy<Value = Run> {
     let flags = (any::<bool>(), cancel, btree_set(any::<String>(), 0..3));
     let steps = vec(prop_oneof![Just(Step::new()), step()], STEPS);
     let moments = (option::of(moment()), moment(), option::of(moment()), option::of(moment()));
-    (header(), counts, flags, with_items(steps), map(), option::of(error()), moments).prop_map(
-        |(header, counts, flags, (steps, expansions), outputs, error, moments)| Run {
+    let rest = (option::of(error()), option::of(credits()));
+    (header(), counts, flags, with_items(steps), map(), rest, moments).prop_map(
+        |(header, counts, flags, (steps, expansions), outputs, (error, credits), moments)| Run {
             header: Arc::new(header),
             version: counts.0,
             status: counts.1,
@@ -211,7 +245,7 @@ fn run() -> impl Strategy<Value = Run> {
             expansions,
             outputs: Arc::new(outputs),
             retry_at: moments.0,
-            credits: None,
+            credits,
             error: error.map(Arc::new),
             updated_at: moments.1,
             started_at: moments.2,

@@ -9,7 +9,7 @@ use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
 
 use super::columns::{Columns, key, lease_key, millis, number};
-use super::{batch_write, run_write};
+use super::{batch_write, credit, dead_letter, event, run_write};
 use crate::error::StoreError;
 use crate::model::{
     Epoch, Key, KeyHash, KeyHolder, NewDeadLetter, NewMessage, STALE_REPORTS_MAX, StaleReport,
@@ -26,7 +26,6 @@ const TENANT_END: &str = include_str!("../../sql/sqlite/tenant_end.sql");
 const RUN_EXISTS: &str = include_str!("../../sql/sqlite/run_exists.sql");
 const RUN_RESCHEDULE: &str = include_str!("../../sql/sqlite/run_reschedule.sql");
 const OUTBOX_INSERT: &str = include_str!("../../sql/sqlite/outbox_insert.sql");
-const DEAD_LETTER_INSERT: &str = include_str!("../../sql/sqlite/dead_letter_insert.sql");
 const STALE_REPORT_INSERT: &str = include_str!("../../sql/sqlite/stale_report_insert.sql");
 
 /// Writes a group inside a transaction that has begun, and answers for each item in order.
@@ -73,20 +72,29 @@ fn write_single_create(tx: &Transaction<'_>, create: &CreateRows) -> Result<Verd
     if let Some(workflow) = &create.workflow {
         batch_write::note_spec(tx, workflow)?;
     }
-    write_create(tx, create)
+    let hindrance = match hindrance(tx, create)? {
+        None => credit::short(tx, create)?,
+        found => found,
+    };
+    hindrance.map_or_else(|| begin(tx, create), Ok)
 }
 
-/// Writes a run that begins, if its key and its tenant let it.
+/// Writes a run that begins with a batch, if its key and its tenant let it.
 pub(super) fn write_create(
     tx: &Transaction<'_>,
     create: &CreateRows,
 ) -> Result<Verdict, StoreError> {
+    hindrance(tx, create)?.map_or_else(|| begin(tx, create), Ok)
+}
+
+/// Why a run cannot begin.
+fn hindrance(tx: &Transaction<'_>, create: &CreateRows) -> Result<Option<Verdict>, StoreError> {
     let tenant = &create.header.tenant;
     // The key goes first: a repeated request gets its answer even from a tenant that is full.
     if let Some(wanted) = &create.key
         && let Some(holder) = key_holder(tx, tenant, &wanted.hash)?
     {
-        return Ok(Verdict::Duplicate(holder));
+        return Ok(Some(Verdict::Duplicate(holder)));
     }
     if let Some(cap) = create.tenant_cap
         && create.was_asked_for()
@@ -94,13 +102,14 @@ pub(super) fn write_create(
     {
         let open = open_runs(tx, tenant)?;
         if open >= cap {
-            return Ok(Verdict::TenantFull { open });
+            return Ok(Some(Verdict::TenantFull { open }));
         }
     }
-    if !insert_run(tx, create)? {
-        return Ok(Verdict::Stale);
-    }
-    Ok(Verdict::Done)
+    Ok(None)
+}
+
+fn begin(tx: &Transaction<'_>, create: &CreateRows) -> Result<Verdict, StoreError> {
+    Ok(if insert_run(tx, create)? { Verdict::Done } else { Verdict::Stale })
 }
 
 /// Inserts a run with all that belongs to it; `false` if the run exists.
@@ -119,6 +128,8 @@ fn insert_run(tx: &Transaction<'_>, create: &CreateRows) -> Result<bool, StoreEr
         count_run(tx, TENANT_BEGIN, &create.header.tenant, create.was_asked_for())?;
     }
     write_followers(tx, run, &create.outbox, create.dead_letter.as_ref())?;
+    credit::follow(tx, create.credits.as_deref())?;
+    event::append(tx, &create.events)?;
     insert_children(tx, &create.children)?;
     Ok(true)
 }
@@ -157,6 +168,8 @@ fn write_advance(tx: &Transaction<'_>, advance: &AdvanceRows) -> Result<Verdict,
         run_write::append_history(tx, &advance.run, record)?;
     }
     write_followers(tx, &advance.run, &advance.outbox, advance.dead_letter.as_ref())?;
+    credit::follow(tx, advance.credits.as_deref())?;
+    event::append(tx, &advance.events)?;
     insert_children(tx, &advance.children)?;
     Ok(Verdict::Done)
 }
@@ -177,24 +190,7 @@ fn write_followers(
             message.due_at.as_millis(),
         ])?;
     }
-    dead_letter.map_or(Ok(()), |letter| insert_dead_letter(tx, run, letter))
-}
-
-/// Gives work of a run up.
-pub(super) fn insert_dead_letter(
-    tx: &Transaction<'_>,
-    run: &RunId,
-    letter: &NewDeadLetter,
-) -> Result<(), StoreError> {
-    tx.prepare_cached(DEAD_LETTER_INSERT)?.execute(params![
-        key(run),
-        letter.reason,
-        letter.step,
-        letter.error.code,
-        letter.error.message,
-        letter.at.as_millis(),
-    ])?;
-    Ok(())
+    dead_letter.map_or(Ok(()), |letter| dead_letter::insert(tx, run, letter))
 }
 
 fn reschedule(

@@ -1,11 +1,13 @@
 //! Work that was given up.
 
 use rusqlite::{Connection, Row, Transaction, params};
+use stepwell_core::id::RunId;
+use stepwell_core::run::Dialect;
 use stepwell_core::step::StepError;
 
-use super::columns::{Columns, key, limit};
+use super::columns::{Columns, key, limit, millis};
 use crate::error::StoreError;
-use crate::model::{DeadLetter, DeadLetterFilter, NewDeadLetter, Settlement};
+use crate::model::{DeadLetter, DeadLetterDepth, DeadLetterFilter, NewDeadLetter, Settlement};
 use crate::rows::{text, value};
 
 const DEAD_LETTER: &str = include_str!("../../sql/sqlite/dead_letter.sql");
@@ -13,21 +15,56 @@ const DEAD_LETTERS: &str = include_str!("../../sql/sqlite/dead_letters.sql");
 const DEAD_LETTERS_OPEN: &str = include_str!("../../sql/sqlite/dead_letters_open.sql");
 const DEAD_LETTERS_OF_RUN: &str = include_str!("../../sql/sqlite/dead_letters_of_run.sql");
 const DEAD_LETTERS_OF_TENANT: &str = include_str!("../../sql/sqlite/dead_letters_of_tenant.sql");
+const DEAD_LETTERS_OF_CODE: &str = include_str!("../../sql/sqlite/dead_letters_of_code.sql");
+const DEAD_LETTERS_OF_REASON: &str = include_str!("../../sql/sqlite/dead_letters_of_reason.sql");
+const DEAD_LETTERS_OF_WORKFLOW: &str =
+    include_str!("../../sql/sqlite/dead_letters_of_workflow.sql");
+const DEAD_LETTERS_SINCE: &str = include_str!("../../sql/sqlite/dead_letters_since.sql");
+const DEAD_LETTER_DEPTHS: &str = include_str!("../../sql/sqlite/dead_letter_depths.sql");
+const DEAD_LETTER_INSERT: &str = include_str!("../../sql/sqlite/dead_letter_insert.sql");
 const DEAD_LETTER_SETTLE: &str = include_str!("../../sql/sqlite/dead_letter_settle.sql");
+
+/// Gives work of a run up.
+pub(super) fn insert(
+    tx: &Transaction<'_>,
+    run: &RunId,
+    letter: &NewDeadLetter,
+) -> Result<(), StoreError> {
+    let first = letter.first_error.as_ref();
+    tx.prepare_cached(DEAD_LETTER_INSERT)?.execute(params![
+        key(run),
+        letter.reason,
+        letter.step,
+        letter.error.code,
+        letter.error.message,
+        first.map(|error| &error.code),
+        first.map(|error| &error.message),
+        letter.at.as_millis(),
+    ])?;
+    Ok(())
+}
+
+/// The statement that looks at the fewest letters, going by what restricts most.
+fn statement_for(filter: &DeadLetterFilter) -> &'static str {
+    match filter {
+        DeadLetterFilter { id: Some(_), .. } => DEAD_LETTER,
+        DeadLetterFilter { run: Some(_), .. } => DEAD_LETTERS_OF_RUN,
+        DeadLetterFilter { tenant: Some(_), .. } => DEAD_LETTERS_OF_TENANT,
+        DeadLetterFilter { error_code: Some(_), .. } => DEAD_LETTERS_OF_CODE,
+        DeadLetterFilter { workflow: Some(_), .. } => DEAD_LETTERS_OF_WORKFLOW,
+        DeadLetterFilter { from: Some(_), .. } => DEAD_LETTERS_SINCE,
+        DeadLetterFilter { reason: Some(_), with_settled: false, .. } => DEAD_LETTERS_OF_REASON,
+        DeadLetterFilter { with_settled: false, .. } => DEAD_LETTERS_OPEN,
+        DeadLetterFilter { .. } => DEAD_LETTERS,
+    }
+}
 
 /// A page of dead letters, newest first.
 pub(super) fn list(
     db: &Connection,
     filter: &DeadLetterFilter,
 ) -> Result<Vec<DeadLetter>, StoreError> {
-    let statement = match filter {
-        DeadLetterFilter { id: Some(_), .. } => DEAD_LETTER,
-        DeadLetterFilter { run: Some(_), .. } => DEAD_LETTERS_OF_RUN,
-        DeadLetterFilter { tenant: Some(_), .. } => DEAD_LETTERS_OF_TENANT,
-        DeadLetterFilter { with_settled: false, .. } => DEAD_LETTERS_OPEN,
-        DeadLetterFilter { .. } => DEAD_LETTERS,
-    };
-    let mut statement = db.prepare_cached(statement)?;
+    let mut statement = db.prepare_cached(statement_for(filter))?;
     let found = statement.query_and_then(
         params![
             filter.tenant.as_ref().map(|tenant| tenant.as_str()),
@@ -37,6 +74,11 @@ pub(super) fn list(
             filter.with_settled,
             filter.before.unwrap_or(i64::MAX),
             limit(filter.limit_or_own()),
+            filter.dialect.map(Dialect::word),
+            filter.reason,
+            filter.error_code,
+            millis(filter.from),
+            millis(filter.until),
         ],
         read,
     )?;
@@ -46,17 +88,17 @@ pub(super) fn list(
 fn read(row: &Row<'_>) -> Result<DeadLetter, StoreError> {
     let mut columns = Columns::of(row);
     Ok(DeadLetter {
-        dialect: None,
         id: columns.take()?,
         run: columns.run_id_if_any()?,
         message: columns.take()?,
         tenant: columns.tenant()?,
+        dialect: columns.word_if_any(Dialect::of_word)?,
         workflow: columns.take()?,
         letter: NewDeadLetter {
-            first_error: None,
             reason: columns.take()?,
             step: columns.take()?,
             error: StepError { code: columns.take()?, message: columns.take()? },
+            first_error: columns.error_if_any()?,
             at: columns.moment()?,
         },
         settlement: columns
@@ -64,6 +106,22 @@ fn read(row: &Row<'_>) -> Result<DeadLetter, StoreError> {
             .map(|json| value("dead_letter.settlement", &json))
             .transpose()?,
     })
+}
+
+/// How many nobody has settled, by reason.
+pub(super) fn depths(db: &Connection) -> Result<Vec<DeadLetterDepth>, StoreError> {
+    let mut statement = db.prepare_cached(DEAD_LETTER_DEPTHS)?;
+    let found = statement.query_and_then([], |row| {
+        let mut columns = Columns::of(row);
+        Ok(DeadLetterDepth {
+            reason: columns.take()?,
+            count: columns.count()?,
+            oldest_at: columns.moment()?,
+        })
+    })?;
+    let mut depths = found.collect::<Result<Vec<_>, StoreError>>()?;
+    depths.sort_by(|one, other| one.reason.cmp(&other.reason));
+    Ok(depths)
 }
 
 /// Notes what became of a dead letter; `false` if there is none, or something was noted before.
@@ -74,4 +132,12 @@ pub(super) fn settle(
 ) -> Result<bool, StoreError> {
     let rows = tx.prepare_cached(DEAD_LETTER_SETTLE)?.execute(params![text(settlement), id])?;
     Ok(rows == 1)
+}
+
+/// The same for many.
+pub(super) fn settle_all(
+    tx: &Transaction<'_>,
+    settlements: &[(i64, Settlement)],
+) -> Result<Vec<bool>, StoreError> {
+    settlements.iter().map(|(id, settlement)| settle(tx, *id, settlement)).collect()
 }

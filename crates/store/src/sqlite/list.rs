@@ -13,6 +13,7 @@ use super::columns::{Columns, key, limit, millis};
 use super::load::read_parent;
 use crate::error::StoreError;
 use crate::model::{Filter, Page, RunSummary};
+use crate::rows::credit_state;
 
 const RUNS_BY_CORRELATION: &str = include_str!("../../sql/sqlite/runs_by_correlation.sql");
 const RUNS_BY_WORKFLOW: &str = include_str!("../../sql/sqlite/runs_by_workflow.sql");
@@ -130,5 +131,6 @@ fn read_summary(row: &Row<'_>) -> Result<RunSummary, StoreError> {
         updated_at: columns.moment()?,
         started_at: columns.moment_if_any()?,
         ended_at: columns.moment_if_any()?,
+        credits: credit_state(columns.take()?, columns.take()?),
     })
 }

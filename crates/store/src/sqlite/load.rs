@@ -100,6 +100,7 @@ fn read_run(row: &Row<'_>) -> Result<(HeaderRow, StateRow), StoreError> {
     header.traceparent = columns.take()?;
     header.actor = columns.take()?;
     header.membership = read_membership(&mut columns)?;
+    header.terms = columns.take()?;
     Ok((header, state))
 }
 
@@ -112,7 +113,6 @@ pub(super) fn read_parent(columns: &mut Columns<'_, '_>) -> Result<Option<Parent
 
 fn read_state(columns: &mut Columns<'_, '_>) -> Result<StateRow, StoreError> {
     Ok(StateRow {
-        credits: None,
         version: columns.count()?,
         status: columns.word(RunStatus::of_word)?,
         attempt: columns.count()?,
@@ -127,6 +127,7 @@ fn read_state(columns: &mut Columns<'_, '_>) -> Result<StateRow, StoreError> {
         updated_at: columns.moment()?,
         started_at: columns.moment_if_any()?,
         ended_at: columns.moment_if_any()?,
+        credits: rows::credit_state(columns.take()?, columns.take()?),
     })
 }
 

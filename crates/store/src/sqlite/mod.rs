@@ -9,10 +9,13 @@ mod batch_write;
 mod ceiling;
 mod columns;
 mod commit;
+mod compact;
 mod connection;
+mod credit;
 mod dead_letter;
 mod document;
 mod error;
+mod event;
 mod files;
 mod list;
 mod load;
@@ -27,9 +30,12 @@ mod run_write;
 mod runbook;
 mod store;
 mod submission;
+mod subscription;
+mod tenant_policy;
 mod token;
 #[cfg(feature = "postgres")]
 mod transfer;
+mod trigger;
 mod writer;
 
 use std::path::{Path, PathBuf};

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Transaction, params};
 use stepwell_core::time::Timestamp;
 
 use super::columns::{Columns, limit};
-use super::commit::insert_dead_letter;
+use super::dead_letter;
 use crate::error::StoreError;
 use crate::model::{NewMessage, OutboxMessage, OutboxSettlement, Outgoing};
 
@@ -53,7 +53,7 @@ pub(super) fn settle(
                 let mut statement = tx.prepare_cached(OUTBOX_DELETE)?;
                 let mut deleted = statement.query([id])?;
                 if let Some(row) = deleted.next()? {
-                    insert_dead_letter(tx, &Columns::of(row).run_id()?, letter)?;
+                    dead_letter::insert(tx, &Columns::of(row).run_id()?, letter)?;
                 }
             }
         }

@@ -1,11 +1,13 @@
 //! What is asked about one run, and about the store as a whole.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use stepwell_core::id::{LeaseId, RunId};
 use stepwell_core::run::RunStatus;
+use stepwell_core::time::Timestamp;
 use uuid::Uuid;
 
 use super::columns::{Columns, key, limit, number};
+use super::dead_letter;
 use crate::error::StoreError;
 use crate::model::{Figures, Record, StaleReport, Stub};
 use crate::rows::RecordRow;
@@ -13,6 +15,7 @@ use crate::rows::RecordRow;
 const HISTORY: &str = include_str!("../../sql/sqlite/history.sql");
 const STALE_REPORTS: &str = include_str!("../../sql/sqlite/stale_reports.sql");
 const STUB: &str = include_str!("../../sql/sqlite/stub.sql");
+const EXPIRY: &str = include_str!("../../sql/sqlite/expiry.sql");
 const FIGURES: &str = include_str!("../../sql/sqlite/figures.sql");
 
 /// The history of a run from a version on, oldest first.
@@ -70,15 +73,30 @@ pub(super) fn stub(db: &Connection, run: RunId) -> Result<Option<Stub>, StoreErr
     }))
 }
 
+/// When runs may be deleted.
+pub(super) fn expiries(
+    db: &Connection,
+    runs: &[RunId],
+) -> Result<Vec<Option<Timestamp>>, StoreError> {
+    let mut statement = db.prepare_cached(EXPIRY)?;
+    let expiries = runs.iter().map(|run| {
+        let found = statement.query_row([key(run)], |row| row.get::<_, Option<i64>>(0));
+        Ok(found.optional()?.flatten().map(Timestamp::from_millis))
+    });
+    expiries.collect()
+}
+
 /// Figures for metrics and health.
 pub(super) fn figures(db: &Connection) -> Result<Figures, StoreError> {
     let mut statement = db.prepare_cached(FIGURES)?;
     let mut found = statement.query([])?;
     let Some(row) = found.next()? else { return Ok(Figures::default()) };
     let mut columns = Columns::of(row);
+    let depths = dead_letter::depths(db)?;
     Ok(Figures {
         runs_open: columns.count()?,
-        dead_letters: columns.count()?,
+        dead_letters: depths.iter().map(|depth| depth.count).sum(),
+        dead_letters_by_reason: depths,
         outbox: columns.count()?,
     })
 }

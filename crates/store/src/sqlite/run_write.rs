@@ -64,6 +64,8 @@ pub(super) fn insert(tx: &Transaction<'_>, create: &CreateRows) -> Result<bool, 
         millis(state.started_at),
         millis(state.ended_at),
         millis(create.expires_at.filter(|_| ended)),
+        state.credits.map(|credits| credits.reserved.0),
+        state.credits.map(|credits| credits.spent.0),
     ])?;
     if rows == 0 {
         return Ok(false);
@@ -98,6 +100,7 @@ fn insert_header(
         membership.and_then(|membership| membership.member).map(|member| member.0),
         membership.map(|membership| membership.role.word()),
         membership.map(|membership| membership.number.0),
+        header.terms,
     ])?;
     Ok(())
 }
@@ -141,6 +144,8 @@ pub(super) fn advance(tx: &Transaction<'_>, advance: &AdvanceRows) -> Result<boo
         state.status.word(),
         millis(state.retry_at),
         millis(state.wake_at),
+        state.credits.map(|credits| credits.reserved.0),
+        state.credits.map(|credits| credits.spent.0),
     ])?;
     Ok(rows == 1)
 }
@@ -191,6 +196,8 @@ pub(super) fn move_run(
         millis(state.ended_at),
         millis(advance.expires_at.filter(|_| ended)),
         key(&advance.run),
+        state.credits.map(|credits| credits.reserved.0),
+        state.credits.map(|credits| credits.spent.0),
     ])?;
     assert_eq!(rows, 1, "run.id is the primary key, and the run was there a statement ago");
     Ok(())

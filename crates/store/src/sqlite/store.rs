@@ -8,8 +8,8 @@ use stepwell_core::time::Timestamp;
 
 use super::columns::Columns;
 use super::{
-    SqliteStore, batch, commit, dead_letter, document, list, load, member, migrate, outbox, query,
-    retention, runbook, submission, token,
+    SqliteStore, batch, commit, credit, dead_letter, document, event, list, load, member, migrate,
+    outbox, query, retention, runbook, submission, subscription, tenant_policy, token, trigger,
 };
 use crate::model::*;
 use crate::{Answer, Store};
@@ -103,6 +103,10 @@ impl Store for SqliteStore {
 
     fn settle_dead_letter(&self, id: i64, settlement: Settlement) -> Answer<'_, bool> {
         Box::pin(self.write(move |tx| dead_letter::settle(tx, id, &settlement)))
+    }
+
+    fn settle_dead_letters(&self, settlements: Vec<(i64, Settlement)>) -> Answer<'_, Vec<bool>> {
+        Box::pin(self.write(move |tx| dead_letter::settle_all(tx, &settlements)))
     }
 
     // One process sends, and settles before it looks again: nothing has to be kept from anybody.
@@ -234,6 +238,96 @@ impl Store for SqliteStore {
         Box::pin(self.readers.read(move |db| batch::events(db, batch, after, limit)))
     }
 
+    fn put_trigger(&self, trigger: Trigger) -> Answer<'_, bool> {
+        Box::pin(self.write(move |tx| trigger::put(tx, &trigger)))
+    }
+
+    fn triggers(&self, filter: TriggerFilter) -> Answer<'_, Vec<Trigger>> {
+        Box::pin(self.readers.read(move |db| trigger::list(db, &filter)))
+    }
+
+    fn delete_trigger(&self, tenant: Tenant, name: String) -> Answer<'_, bool> {
+        Box::pin(self.write(move |tx| trigger::delete(tx, &tenant, &name)))
+    }
+
+    fn due_triggers(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, (Vec<Trigger>, Option<Timestamp>)> {
+        Box::pin(self.readers.read(move |db| trigger::due(db, now, limit)))
+    }
+
+    fn progress_triggers(&self, progress: Vec<TriggerProgress>) -> Answer<'_, Vec<bool>> {
+        Box::pin(self.write(move |tx| trigger::progress(tx, &progress)))
+    }
+
+    fn firings(
+        &self,
+        tenant: Tenant,
+        trigger: String,
+        outcome: Option<FiringOutcome>,
+        limit: usize,
+    ) -> Answer<'_, Vec<Firing>> {
+        let read = move |db: &_| trigger::firings(db, &tenant, &trigger, outcome, limit);
+        Box::pin(self.readers.read(read))
+    }
+
+    fn known_firings(
+        &self,
+        tenant: Tenant,
+        trigger: String,
+        keys: Vec<String>,
+    ) -> Answer<'_, Vec<bool>> {
+        Box::pin(self.readers.read(move |db| trigger::known(db, &tenant, &trigger, &keys)))
+    }
+
+    fn tenant_policies(&self) -> Answer<'_, Vec<(Tenant, TenantPolicy)>> {
+        Box::pin(self.readers.read(tenant_policy::list))
+    }
+
+    fn set_tenant_policy(&self, tenant: Tenant, policy: Option<TenantPolicy>) -> Answer<'_, ()> {
+        Box::pin(self.write(move |tx| tenant_policy::set(tx, &tenant, policy.as_ref())))
+    }
+
+    fn account(&self, tenant: Tenant) -> Answer<'_, Account> {
+        Box::pin(self.readers.read(move |db| credit::account(db, &tenant)))
+    }
+
+    fn grant(&self, grant: Grant) -> Answer<'_, Granted> {
+        Box::pin(self.write(move |tx| credit::grant(tx, &grant)))
+    }
+
+    fn ledger(
+        &self,
+        tenant: Tenant,
+        run: Option<RunId>,
+        before: Option<i64>,
+        limit: usize,
+    ) -> Answer<'_, Vec<LedgerLine>> {
+        Box::pin(self.readers.read(move |db| credit::ledger(db, &tenant, run, before, limit)))
+    }
+
+    fn events(&self, filter: EventFilter, after: EventPlace, limit: usize) -> Answer<'_, Events> {
+        Box::pin(self.readers.read(move |db| event::after(db, &filter, after, limit)))
+    }
+
+    fn sweep_events(&self, before: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Box::pin(self.write(move |tx| event::sweep(tx, before, limit)))
+    }
+
+    fn put_subscription(&self, subscription: Subscription) -> Answer<'_, ()> {
+        Box::pin(self.write(move |tx| subscription::put(tx, &subscription)))
+    }
+
+    fn subscriptions(&self) -> Answer<'_, Vec<Subscription>> {
+        Box::pin(self.readers.read(subscription::list))
+    }
+
+    fn delete_subscription(&self, id: String) -> Answer<'_, bool> {
+        Box::pin(self.write(move |tx| subscription::delete(tx, &id)))
+    }
+
     fn create_token(&self, token: TokenRecord) -> Answer<'_, ()> {
         Box::pin(self.write(move |tx| token::create(tx, &token)))
     }
@@ -256,6 +350,23 @@ impl Store for SqliteStore {
 
     fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         Box::pin(self.write(move |tx| retention::sweep(tx, now, limit)))
+    }
+
+    fn forget(
+        &self,
+        stubs_before: Timestamp,
+        firings_before: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, usize> {
+        Box::pin(self.write(move |tx| retention::forget(tx, stubs_before, firings_before, limit)))
+    }
+
+    fn compact(&self) -> Answer<'_, bool> {
+        Box::pin(self.compact_a_little())
+    }
+
+    fn expiries(&self, runs: Vec<RunId>) -> Answer<'_, Vec<Option<Timestamp>>> {
+        Box::pin(self.readers.read(move |db| query::expiries(db, &runs)))
     }
 
     fn stub(&self, run: RunId) -> Answer<'_, Option<Stub>> {

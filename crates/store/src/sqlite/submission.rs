@@ -3,6 +3,7 @@
 use rusqlite::{Row, Transaction, params};
 use stepwell_core::duration::Interval;
 use stepwell_core::id::Tenant;
+use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 
 use super::columns::{Columns, limit};
@@ -115,6 +116,7 @@ fn give_up(
         letter.error.code,
         letter.error.message,
         letter.at.as_millis(),
+        Dialect::Platform.word(),
     ])?;
     Ok(())
 }

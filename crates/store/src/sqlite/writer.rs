@@ -100,6 +100,14 @@ impl Writer {
         Ok(answer)
     }
 
+    /// Does what is not done inside a transaction.
+    pub(super) fn between_transactions<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        work(&self.db)
+    }
+
     fn commit(&mut self, commits: Vec<Commit>) {
         if let [_, _, ..] = commits.as_slice()
             && let Ok(answers) = self.transact(|tx| write_all(tx, &commits))

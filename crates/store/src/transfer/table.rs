@@ -75,6 +75,8 @@ const RUN: &[Column] = &[
     same("started_at"),
     same("ended_at"),
     same("expires_at"),
+    same("credits_reserved"),
+    same("credits_spent"),
 ];
 
 const RUN_HEADER: &[Column] = &[
@@ -93,6 +95,7 @@ const RUN_HEADER: &[Column] = &[
     same("member"),
     same("role"),
     same("number"),
+    same("terms"),
 ];
 
 const STEP: &[Column] = &[
@@ -144,11 +147,14 @@ const DEAD_LETTER: &[Column] = &[
     same("run_id"),
     same("message"),
     same("tenant"),
+    same("dialect"),
     same("workflow"),
     same("reason"),
     same("step"),
     same("error_code"),
     same("error_message"),
+    same("first_error_code"),
+    same("first_error_message"),
     same("at"),
     same("settled"),
     same("settlement"),
@@ -208,6 +214,7 @@ const STUB: &[Column] = &[
     same("status"),
     same("ended_at"),
     same("deleted_at"),
+    same("lasting"),
 ];
 
 const RUNBOOK: &[Column] = &[
@@ -322,6 +329,77 @@ const SEQUENCE_NUMBER: &[Column] = &[same("name"), same("next")];
 
 const SEEN_KEY: &[Column] = &[same("runbook"), same("key")];
 
+const TRIGGER: &[Column] = &[
+    same("tenant"),
+    same("name"),
+    same("kind"),
+    same("workflow"),
+    same("document"),
+    same("enabled"),
+    same("version"),
+    same("next_at"),
+    same("fired_until"),
+    same("last_error"),
+    same("actor"),
+    same("created_at"),
+    same("updated_at"),
+];
+
+const FIRING: &[Column] = &[
+    same("tenant"),
+    same("trigger"),
+    same("key"),
+    same("scheduled_for"),
+    same("at"),
+    same("run_id"),
+    same("outcome"),
+    same("reason"),
+];
+
+const TENANT_POLICY: &[Column] = &[same("tenant"), same("policy")];
+
+const CREDIT_ACCOUNT: &[Column] =
+    &[same("tenant"), same("balance"), same("reserved"), same("spent")];
+
+const CREDIT_MOVEMENT: &[Column] = &[
+    same("id"),
+    same("tenant"),
+    same("run_id"),
+    same("kind"),
+    same("balance"),
+    same("reserved"),
+    same("spent"),
+    same("balance_after"),
+    same("reserved_after"),
+    same("spent_after"),
+    same("actor"),
+    same("reason"),
+    same("key"),
+    same("at"),
+];
+
+const EVENT: &[Column] = &[
+    same("id"),
+    same("tenant"),
+    same("dialect"),
+    same("run_id"),
+    same("kind"),
+    same("body"),
+    same("at"),
+];
+
+const SUBSCRIPTION: &[Column] = &[
+    same("id"),
+    same("tenant"),
+    same("dialects"),
+    same("kinds"),
+    same("url"),
+    same("description"),
+    same("enabled"),
+    same("actor"),
+    same("created_at"),
+];
+
 const fn table(name: &'static str, order: &'static str, columns: &'static [Column]) -> Table {
     Table { name, order, columns, counted: false }
 }
@@ -334,7 +412,7 @@ const fn counted(name: &'static str, columns: &'static [Column]) -> Table {
 pub(crate) const HISTORY_TABLE: &str = "history";
 
 /// Every table, in the order in which they are moved.
-pub(crate) const TABLES: [Table; 24] = [
+pub(crate) const TABLES: [Table; 31] = [
     counted("workflow", WORKFLOW),
     table("token", "id", TOKEN),
     table("secret", "name", SECRET),
@@ -359,6 +437,13 @@ pub(crate) const TABLES: [Table; 24] = [
     table("step_spec", "workflow, workflow_version, position", STEP_SPEC),
     table("sequence_number", "name", SEQUENCE_NUMBER),
     table("seen_key", "runbook, key", SEEN_KEY),
+    table("credit_account", "tenant", CREDIT_ACCOUNT),
+    counted("credit_movement", CREDIT_MOVEMENT),
+    counted("event", EVENT),
+    table("subscription", "id", SUBSCRIPTION),
+    table("trigger", "tenant, name", TRIGGER),
+    table("firing", "tenant, trigger, key", FIRING),
+    table("tenant_policy", "tenant", TENANT_POLICY),
 ];
 
 #[cfg(test)]

@@ -383,3 +383,68 @@ async fn an_order_given_up_is_a_dead_letter() {
 async fn an_input_for_an_ended_run_is_not_left_alone() {
     on_each_store(conformance::an_input_for_an_ended_run_is_not_left_alone).await;
 }
+
+// C-021, C-032: what was given up is found by dialect, reason, code and time.
+#[tokio::test]
+async fn dead_letters_are_found_by_what_happened() {
+    on_each_store(conformance::dead_letters_are_found_by_what_happened).await;
+}
+
+// C-021
+#[tokio::test]
+async fn dead_letters_are_settled_by_the_dozen() {
+    on_each_store(conformance::dead_letters_are_settled_by_the_dozen).await;
+}
+
+// C-021: the depth of the dead letters, by reason.
+#[tokio::test]
+async fn figures_tell_dead_letters_apart() {
+    on_each_store(conformance::figures_tell_dead_letters_apart).await;
+}
+
+// C-005, C-041, C-042: `ttl_at` is set on what has ended, and on nothing else.
+#[tokio::test]
+async fn what_is_not_ended_never_expires() {
+    on_each_store(conformance::what_is_not_ended_never_expires).await;
+}
+
+// the stub that is left is not kept for ever either.
+#[tokio::test]
+async fn stubs_are_forgotten_in_the_end() {
+    on_each_store(conformance::stubs_are_forgotten_in_the_end).await;
+}
+
+#[tokio::test]
+async fn a_trigger_is_changed_from_the_version_before() {
+    on_each_store(conformance::a_trigger_is_changed_from_the_version_before).await;
+}
+
+#[tokio::test]
+async fn triggers_are_found_again() {
+    on_each_store(conformance::triggers_are_found_again).await;
+}
+
+#[tokio::test]
+async fn triggers_are_due_in_their_order() {
+    on_each_store(conformance::triggers_are_due_in_their_order).await;
+}
+
+#[tokio::test]
+async fn progress_from_an_old_version_is_refused() {
+    on_each_store(conformance::progress_from_an_old_version_is_refused).await;
+}
+
+#[tokio::test]
+async fn firings_are_found_again() {
+    on_each_store(conformance::firings_are_found_again).await;
+}
+
+#[tokio::test]
+async fn firings_are_forgotten_in_the_end() {
+    on_each_store(conformance::firings_are_forgotten_in_the_end).await;
+}
+
+#[tokio::test]
+async fn agreements_hold_until_changed() {
+    on_each_store(conformance::agreements_hold_until_changed).await;
+}

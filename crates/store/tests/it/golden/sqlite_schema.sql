@@ -321,6 +321,40 @@ CREATE TABLE batch_run (
     CHECK ((role = 'init') = (member IS NULL))
 ) STRICT;
 
+CREATE TABLE credit_account (
+    tenant   TEXT    NOT NULL PRIMARY KEY,
+    balance  INTEGER NOT NULL,
+    reserved INTEGER NOT NULL,
+    spent    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE credit_movement (
+    id             INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    tenant         TEXT    NOT NULL,
+    run_id         BLOB    CHECK (length(run_id) = 16),
+    kind           TEXT    NOT NULL,
+    balance        INTEGER NOT NULL,
+    reserved       INTEGER NOT NULL,
+    spent          INTEGER NOT NULL,
+    -- The account after it.
+    balance_after  INTEGER NOT NULL,
+    reserved_after INTEGER NOT NULL,
+    spent_after    INTEGER NOT NULL,
+    actor          TEXT    NOT NULL,
+    reason         TEXT    NOT NULL,
+    -- A grant under the same key is booked once.
+    key            TEXT,
+    at             INTEGER NOT NULL,
+    CHECK (CASE kind
+               WHEN 'granted'  THEN run_id IS NULL
+               WHEN 'reserved' THEN run_id IS NOT NULL
+               WHEN 'spent'    THEN run_id IS NOT NULL
+               WHEN 'released' THEN run_id IS NOT NULL
+               WHEN 'restored' THEN run_id IS NOT NULL
+               ELSE FALSE
+           END)
+) STRICT;
+
 CREATE TABLE "dead_letter" (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     -- without a run it is an order, which stands in message
@@ -334,10 +368,33 @@ CREATE TABLE "dead_letter" (
     error_message TEXT    NOT NULL,
     at            INTEGER NOT NULL,
     settled       INTEGER NOT NULL DEFAULT 0 CHECK (settled IN (0, 1)),
-    settlement    TEXT,
+    settlement    TEXT, dialect TEXT, first_error_code TEXT, first_error_message TEXT
+    CHECK ((first_error_code IS NULL) = (first_error_message IS NULL)),
     CHECK ((settlement IS NOT NULL) = settled),
     CHECK ((run_id IS NULL) = (message IS NOT NULL))
 ) STRICT;
+
+CREATE TABLE event (
+    id      INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    tenant  TEXT    NOT NULL,
+    dialect TEXT    NOT NULL,
+    run_id  BLOB    CHECK (length(run_id) = 16),
+    kind    TEXT    NOT NULL,
+    body    TEXT    NOT NULL,
+    at      INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE firing (
+    tenant        TEXT    NOT NULL,
+    trigger       TEXT    NOT NULL,
+    key           TEXT    NOT NULL,
+    scheduled_for INTEGER,
+    at            INTEGER NOT NULL,
+    run_id        BLOB    CHECK (length(run_id) = 16),
+    outcome       TEXT    NOT NULL CHECK (outcome IN ('started', 'queued', 'skipped', 'failed')),
+    reason        TEXT,
+    PRIMARY KEY (tenant, trigger, key)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE history (
     run_id  BLOB    NOT NULL CHECK (length(run_id) = 16),
@@ -407,7 +464,7 @@ CREATE TABLE run (
     updated_at       INTEGER NOT NULL,
     started_at       INTEGER,
     ended_at         INTEGER,
-    expires_at       INTEGER,
+    expires_at       INTEGER, credits_reserved INTEGER, credits_spent INTEGER,
     CHECK (CASE dialect
                WHEN 'runbooks'   THEN TRUE
                WHEN 'platform'   THEN TRUE
@@ -443,7 +500,7 @@ CREATE TABLE run_header (
     priority         INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 10),
     traceparent      TEXT,
     actor            TEXT    NOT NULL,
-    idempotency_hash BLOB    CHECK (length(idempotency_hash) = 32), batch INTEGER, member INTEGER, role TEXT, number INTEGER,
+    idempotency_hash BLOB    CHECK (length(idempotency_hash) = 32), batch INTEGER, member INTEGER, role TEXT, number INTEGER, terms TEXT,
     CHECK ((lane IS NULL) = (routing_key IS NULL))
 ) STRICT, WITHOUT ROWID;
 
@@ -564,7 +621,7 @@ CREATE TABLE stub (
     status     TEXT    NOT NULL CHECK (status IN ('succeeded', 'failed', 'cancelled')),
     ended_at   INTEGER NOT NULL,
     deleted_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+, lasting INTEGER NOT NULL DEFAULT 0 CHECK (lasting IN (0, 1))) STRICT, WITHOUT ROWID;
 
 CREATE TABLE submission (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -583,10 +640,27 @@ CREATE TABLE submission (
     UNIQUE (queue, message_id)
 ) STRICT;
 
+CREATE TABLE subscription (
+    id          TEXT    NOT NULL PRIMARY KEY,
+    tenant      TEXT,
+    dialects    TEXT    NOT NULL,
+    kinds       TEXT    NOT NULL,
+    url         TEXT    NOT NULL,
+    description TEXT    NOT NULL,
+    enabled     INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+    actor       TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE tenant_load (
     tenant        TEXT    NOT NULL PRIMARY KEY,
     open          INTEGER NOT NULL CHECK (open >= 0),
     compensations INTEGER NOT NULL CHECK (compensations >= 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tenant_policy (
+    tenant TEXT NOT NULL PRIMARY KEY,
+    policy TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE token (
@@ -598,6 +672,23 @@ CREATE TABLE token (
     created_at  INTEGER NOT NULL,
     expires_at  INTEGER,
     revoked_at  INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE trigger (
+    tenant      TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    kind        TEXT    NOT NULL CHECK (kind IN ('manual', 'schedule', 'webhook', 'file_drop')),
+    workflow    TEXT    NOT NULL,
+    document    TEXT    NOT NULL,
+    enabled     INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+    version     INTEGER NOT NULL CHECK (version > 0),
+    next_at     INTEGER,
+    fired_until INTEGER,
+    last_error  TEXT,
+    actor       TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL,
+    updated_at  INTEGER NOT NULL,
+    PRIMARY KEY (tenant, name)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE workflow (
@@ -629,11 +720,35 @@ CREATE INDEX batch_to_count ON batch (runbook, tenant, status, mode, slot);
 
 CREATE INDEX batch_unsettled ON batch (id) WHERE settled = 0;
 
+CREATE UNIQUE INDEX credit_movement_by_key ON credit_movement (tenant, key) WHERE key IS NOT NULL;
+
+CREATE INDEX credit_movement_by_run ON credit_movement (run_id) WHERE run_id IS NOT NULL;
+
+CREATE INDEX credit_movement_by_tenant ON credit_movement (tenant);
+
+CREATE INDEX dead_letter_by_code ON dead_letter (error_code);
+
+CREATE INDEX dead_letter_by_moment ON dead_letter (at);
+
 CREATE INDEX dead_letter_by_run ON dead_letter (run_id);
 
 CREATE INDEX dead_letter_by_tenant ON dead_letter (tenant);
 
+CREATE INDEX dead_letter_by_workflow ON dead_letter (workflow);
+
 CREATE INDEX dead_letter_open ON dead_letter (id) WHERE settled = 0;
+
+CREATE INDEX dead_letter_open_by_reason ON dead_letter (reason) WHERE settled = 0;
+
+CREATE INDEX event_by_kind ON event (kind);
+
+CREATE INDEX event_by_run ON event (run_id) WHERE run_id IS NOT NULL;
+
+CREATE INDEX event_by_tenant ON event (tenant);
+
+CREATE INDEX firing_by_moment ON firing (tenant, trigger, at, key);
+
+CREATE INDEX firing_by_outcome ON firing (tenant, trigger, outcome, at, key);
 
 CREATE INDEX outbox_by_due ON outbox (due_at);
 
@@ -657,9 +772,13 @@ CREATE UNIQUE INDEX runbook_active ON runbook (name) WHERE is_active = 1;
 
 CREATE INDEX step_queue ON step (pool, rank) WHERE pool IS NOT NULL;
 
+CREATE INDEX stub_by_deletion ON stub (deleted_at) WHERE lasting = 0;
+
 CREATE INDEX submission_by_lock ON submission (queue, locked_until);
 
 CREATE INDEX submission_by_place ON submission (queue, place);
+
+CREATE INDEX trigger_by_next ON trigger (next_at) WHERE enabled = 1 AND next_at IS NOT NULL;
 
 CREATE INDEX workflow_by_request_type ON workflow (request_type) WHERE request_type IS NOT NULL;
 

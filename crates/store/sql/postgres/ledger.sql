@@ -1,0 +1,7 @@
+-- Lines of the ledger of a tenant, newest first.
+SELECT id, tenant, run_id, kind, balance, reserved, spent, balance_after, reserved_after, spent_after,
+       actor, reason, at
+  FROM credit_movement
+ WHERE tenant = $1 AND id < $2
+ ORDER BY id DESC
+ LIMIT $3

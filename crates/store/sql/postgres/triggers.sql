@@ -1,0 +1,9 @@
+-- Triggers by tenant and name. There are few, so all may be looked at.
+SELECT tenant, name, kind, workflow, document, enabled, version, next_at, fired_until, last_error, actor,
+       created_at, updated_at
+  FROM trigger
+ WHERE ($1::text IS NULL OR tenant = $1)
+   AND ($2::text IS NULL OR name = $2)
+   AND ($3::text IS NULL OR kind = $3)
+   AND (enabled OR NOT $4)
+ ORDER BY tenant, name

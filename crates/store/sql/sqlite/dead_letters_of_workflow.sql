@@ -1,0 +1,15 @@
+-- A page of the dead letters of one workflow, newest first.
+SELECT id, run_id, message, tenant, dialect, workflow, reason, step, error_code, error_message,
+       first_error_code, first_error_message, at, settlement
+  FROM dead_letter INDEXED BY dead_letter_by_workflow
+ WHERE workflow = ?2 AND id < ?6
+   AND (?1 IS NULL OR tenant = ?1)
+   AND (?3 IS NULL OR run_id = ?3)
+   AND (?8 IS NULL OR dialect = ?8)
+   AND (?9 IS NULL OR reason = ?9)
+   AND (?10 IS NULL OR error_code = ?10)
+   AND (?11 IS NULL OR at >= ?11)
+   AND (?12 IS NULL OR at < ?12)
+   AND (?5 OR settled = 0)
+ ORDER BY id DESC
+ LIMIT ?7

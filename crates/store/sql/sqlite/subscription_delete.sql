@@ -1,0 +1,2 @@
+-- Forgets an address that is told of events.
+DELETE FROM subscription WHERE id = ?1

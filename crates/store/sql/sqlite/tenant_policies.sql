@@ -1,0 +1,2 @@
+-- What is agreed for tenants.
+SELECT tenant, policy FROM tenant_policy ORDER BY tenant

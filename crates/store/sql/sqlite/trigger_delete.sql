@@ -1,0 +1,2 @@
+-- Forgets a trigger. Its firings go by themselves.
+DELETE FROM trigger WHERE tenant = ?1 AND name = ?2
