@@ -129,8 +129,8 @@ impl DropDirectory {
     }
 
     /// Moves a file, as it was seen, to `place` inside the directory under a new name; where that name
-    /// is taken, under one with a number. Answers where it is now; `None` if it is not there as it was
-    /// seen any more.
+    /// is taken, under one with a number. Answers where it is now, also if it was moved there before;
+    /// `None` if it is no longer there as it was seen.
     ///
     /// # Errors
     /// The place is none, or the system says no.
@@ -140,26 +140,26 @@ impl DropDirectory {
         place: &str,
         new_name: &str,
     ) -> Result<Option<PathBuf>, DropError> {
+        let place = Self { path: self.inside(place)? };
+        let moved = DroppedFile { name: new_name.to_owned(), ..file.clone() };
+        let in_its_place = place.file(new_name);
+        // Somebody else's new file of the same name must not be taken for this one.
+        if self.file(&file.name).as_ref() != Some(file) {
+            let was_moved = in_its_place.as_ref() == Some(&moved);
+            return Ok(was_moved.then(|| place.path.join(new_name)));
+        }
         let from = self.path.join(&file.name);
         let failed = |error: io::Error| DropError::NotPutAway {
             path: from.clone(),
             reason: error.to_string(),
         };
-        let place = self.inside(place)?;
-        fs::create_dir_all(&place).map_err(failed)?;
-        let to = claim(&place, new_name).map_err(failed)?;
-        if self.file(&file.name).as_ref() != Some(file) {
-            // Somebody else's new file of the same name must not be taken for this one.
-            let _ = fs::remove_file(&to);
-            return Ok(None);
-        }
-        match fs::rename(&from, &to) {
-            Ok(()) => Ok(Some(to)),
-            Err(error) => {
-                let _ = fs::remove_file(&to);
-                Err(failed(error))
-            }
-        }
+        fs::create_dir_all(&place.path).map_err(failed)?;
+        let to = match in_its_place {
+            None => place.path.join(new_name),
+            Some(_) => claim(&place.path, new_name).map_err(failed)?,
+        };
+        fs::rename(&from, &to).map_err(failed)?;
+        Ok(Some(to))
     }
 
     /// A place inside the directory, by its name.
@@ -187,17 +187,14 @@ pub fn check_place(place: &str) -> Result<(), DropError> {
     if is_inside { Ok(()) } else { Err(DropError::BadPlace(place.to_owned())) }
 }
 
-/// Takes a name that nobody has: the empty file keeps it until another is moved over it.
+/// Takes a name with a number that nobody has: the empty file keeps it until another is moved over it.
 fn claim(place: &Path, name: &str) -> io::Result<PathBuf> {
     let (stem, ending) = match name.rfind('.') {
         Some(dot) if dot > 0 => name.split_at(dot),
         _ => (name, ""),
     };
-    for number in 0..NAMES_MAX {
-        let path = match number {
-            0 => place.join(name),
-            _ => place.join(format!("{stem}-{number}{ending}")),
-        };
+    for number in 1..NAMES_MAX {
+        let path = place.join(format!("{stem}-{number}{ending}"));
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(_) => return Ok(path),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

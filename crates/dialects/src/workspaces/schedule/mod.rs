@@ -78,6 +78,15 @@ impl Schedule {
         firings.take_while(|firing| *firing <= until).take(limit).collect()
     }
 
+    /// What the clock of the place shows at a moment, in RFC 3339 with its offset.
+    #[must_use]
+    pub fn shown(&self, moment: Timestamp) -> String {
+        match jiff::Timestamp::from_millisecond(moment.as_millis()) {
+            Ok(at) => at.to_zoned(self.zone.clone()).strftime("%FT%T%:z").to_string(),
+            Err(_) => moment.to_string(),
+        }
+    }
+
     /// What the clock of the place shows decides. Every time the expression names has its moment, in
     /// the same order, so the first one later than `after` is the answer.
     fn next_on_the_clock(&self, after: jiff::Timestamp) -> Option<jiff::Timestamp> {

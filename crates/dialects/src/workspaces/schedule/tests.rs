@@ -317,6 +317,13 @@ fn days_are_chosen_from_the_end_or_near_or_by_their_count() {
 }
 
 #[test]
+fn a_moment_is_shown_as_the_clock_of_the_place_has_it() {
+    let schedule = Schedule::parse("@daily", "America/New_York").unwrap();
+    assert_eq!(schedule.shown(at("2026-03-08T06:59:59Z")), "2026-03-08T01:59:59-05:00");
+    assert_eq!(schedule.shown(at("2026-03-08T07:00:00Z")), "2026-03-08T03:00:00-04:00");
+}
+
+#[test]
 fn short_forms_stand_for_their_fields() {
     for (short, long) in [
         ("@hourly", "0 * * * *"),
