@@ -148,12 +148,13 @@ pub(super) async fn joining(
     let way = batch.catch_up();
     let workflow = shared.way_of_joiner(batch, &way).await?;
     let (now, carried) = (shared.now(), doors(way));
+    let ids = shared.settings.ids.ids(now, members.len());
     let mut joined = Vec::with_capacity(members.len());
-    for (member, place) in members.iter().zip(0_i64..) {
+    for ((member, run), place) in members.iter().zip(ids).zip(0_i64..) {
         let id = MemberId(first_member + place);
         let plan = BatchRunPlan {
             batch,
-            run: RunId(shared.settings.ids.id(now)),
+            run: RunId(run),
             number: RunNumber(first_run + place),
             role: BatchRole::Member,
             member: Some((id, &member.key)),

@@ -267,11 +267,12 @@ async fn begin_again(
     let name = Sequence::Member.workflow_name(&batch.header.runbook);
     let workflow = Arc::clone(&shared.catalog.version(&name, version).await?.workflow);
     let now = shared.now();
+    let ids = shared.settings.ids.ids(now, done.len());
     let mut writes = Vec::with_capacity(done.len());
-    for ((member, run), place) in done.iter().zip(0_i64..) {
+    for (((member, run), id), place) in done.iter().zip(ids).zip(0_i64..) {
         let plan = BatchRunPlan {
             batch,
-            run: RunId(shared.settings.ids.id(now)),
+            run: RunId(id),
             number: RunNumber(first + place),
             role: BatchRole::Member,
             member: Some((member.id, &member.key)),
