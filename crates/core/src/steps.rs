@@ -111,6 +111,17 @@ impl Steps {
         self.chunks.last().map_or(0, |last| (self.chunks.len() - 1) * CHUNK + last.steps.len())
     }
 
+    /// How many there are whose room is not shared with every run that begins: all but those in chunks
+    /// to which nothing has happened yet.
+    #[must_use]
+    pub fn touched(&self) -> usize {
+        let own = |chunk: &&Arc<Chunk>| {
+            let steps = chunk.steps.len();
+            !Arc::ptr_eq(chunk, &Chunk::waiting(steps))
+        };
+        self.chunks.iter().filter(own).map(|chunk| chunk.steps.len()).sum()
+    }
+
     /// There are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -257,6 +268,7 @@ mod tests {
         copy[7_000].attempt = 1;
         assert_eq!((original[7_000].attempt, copy[7_000].attempt), (0, 1));
         assert_eq!(copy.changed_since(&original).count(), CHUNK);
+        assert_eq!((original.touched(), copy.touched()), (0, CHUNK));
         assert_ne!(original, copy);
         copy[7_000].attempt = 0;
         assert_eq!(original, copy);

@@ -124,12 +124,13 @@ impl Generations {
     }
 }
 
-/// Roughly what a run costs to keep: what it was given and has set, and something for each step.
+/// Roughly what a run costs to keep: what it was given and has set, and something for each step to
+/// which, or to whose neighbors, something has happened.
 fn weight(run: &Run) -> usize {
     let header = &run.header;
     let maps = [&header.input, &header.special, &header.context, &*run.outputs];
     let maps: usize = maps.into_iter().map(map_weight).sum();
-    1024 + maps + run.steps.len() * STEP_WEIGHT
+    1024 + maps + run.steps.touched() * STEP_WEIGHT
 }
 
 /// A step, and what one under way was given.

@@ -91,7 +91,7 @@ impl Default for Settings {
         Self {
             intake_max: 4096,
             group_max: 512,
-            cached_runs_max: 20_000,
+            cached_runs_max: 65_536,
             cached_bytes_max: 128 * 1024 * 1024,
             retention: Retention::default(),
             webhook_retry: Interval::from_secs(5),

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use stepwell_core::expansion::Expansion;
 use stepwell_core::id::StepIndex;
 use stepwell_core::run::Run;
-use stepwell_core::step::Step;
 use stepwell_core::steps::Steps;
 
 use super::{HeaderRow, StepRow};
@@ -57,11 +56,14 @@ pub(super) fn place(
         }
         end += usize::from(items.count);
     }
-    let mut steps = vec![Step::new(); end];
+    // What nothing has happened to is shared with every other run.
+    let mut steps = Steps::waiting(end);
     for (position, step) in found {
-        *steps.get_mut(position).ok_or_else(|| misplaced(position))? = step;
+        if position >= end {
+            return Err(misplaced(position));
+        }
+        steps[position] = step;
     }
-    let steps = Steps::from(steps);
     let expansions = places
         .into_iter()
         .map(|(step, items)| Expansion::counted(step, items.first, items.count, &steps))
