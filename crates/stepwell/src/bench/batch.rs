@@ -2,9 +2,9 @@
 //!
 //! A batch is made, and every phase begins while workers inside the process take and report as fast
 //! as it goes. Beside them somebody looks at the batch and at pages of its members over HTTP, as
-//! people do who watch it. What is measured: steps a second over the whole way, how long a phase takes
-//! from its beginning to the last first step with the bus, the memory of the whole process (the load
-//! included), and how long the pages take.
+//! people do who watch it. What is measured: steps a second over the whole way, the processor time of
+//! a step, how long a phase takes from its beginning to the last first step with the bus, the memory
+//! of the whole process (the load included), and how long the pages take.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -24,7 +24,7 @@ use stepwell_dialects::runbooks::accept::publication;
 use stepwell_dialects::runbooks::rows::MemberRow;
 use stepwell_engine::{Ask, BatchError, Engine, Take};
 
-use super::figures::{Latencies, memory_mb};
+use super::figures::{Latencies, memory_mb, processor_ms};
 use super::{BenchError, http, ratio, round};
 use crate::failure::Failure;
 use crate::serve::{Plan, Running};
@@ -79,16 +79,20 @@ pub(super) async fn figures(
         tell("a small batch, to compare with");
         let small = BatchArguments { members, ..arguments.clone() };
         let measured = measure(&place.join("baseline"), &small).await?;
-        baseline = Some(measured.steps_per_s);
         figures.insert("baseline_members".to_owned(), json!(members));
         figures.insert("baseline_steps_per_s".to_owned(), json!(round(measured.steps_per_s)));
+        figures.insert("baseline_cpu_us_per_step".to_owned(), json!(measured.cpu_us_per_step));
+        baseline = Some(measured);
     }
     tell("the batch");
     let mut measured = measure(&place.join("batch"), arguments).await?;
     figures.append(&mut measured.figures(arguments));
     if let Some(baseline) = baseline {
-        let cost = ratio(baseline, measured.steps_per_s);
+        let cost = ratio(baseline.steps_per_s, measured.steps_per_s);
         figures.insert("cost_per_step_ratio".to_owned(), json!(cost));
+        let cpu = measured.cpu_us_per_step.zip(baseline.cpu_us_per_step);
+        let cpu = cpu.map(|(large, small)| ratio(large, small));
+        figures.insert("cpu_per_step_ratio".to_owned(), json!(cpu));
     }
     Ok(figures)
 }
@@ -97,6 +101,8 @@ pub(super) async fn figures(
 struct Measured {
     create: Duration,
     steps_per_s: f64,
+    /// of the whole process, the load included
+    cpu_us_per_step: Option<f64>,
     /// of each phase, from its beginning to the last first step with the bus
     dispatches: Vec<Duration>,
     pages: Latencies,
@@ -112,6 +118,7 @@ impl Measured {
             "steps": arguments.steps,
             "create_s": seconds(self.create),
             "steps_per_s": round(self.steps_per_s),
+            "cpu_us_per_step": self.cpu_us_per_step,
             "phase_dispatch_s": seconds(slowest),
             "page_p95_ms": self.pages.percentile_ms(95),
             "pages": self.pages.count(),
@@ -156,13 +163,13 @@ async fn work(
         let (target, over, members) = (target.clone(), Arc::clone(&over), arguments.members);
         tokio::spawn(async move { watch(&target, batch, members, &over).await })
     };
-    let began = Instant::now();
+    let (began, cpu_began) = (Instant::now(), processor_ms(std::process::id()));
     let mut dispatches = Vec::new();
     for _ in 0..arguments.phases {
         dispatches.push(phase(engine, batch).await?);
     }
     until(engine, batch, |batch| batch.status.is_terminal()).await?;
-    let elapsed = began.elapsed();
+    let (elapsed, cpu_ended) = (began.elapsed(), processor_ms(std::process::id()));
     over.store(true, Ordering::Relaxed);
     for worker in workers {
         worker.await.map_err(|error| BenchError::new(error.to_string()))??;
@@ -170,8 +177,10 @@ async fn work(
     let pages = watcher.await.map_err(|error| BenchError::new(error.to_string()))??;
     must_be_whole(&engine.batch(batch).await?, arguments)?;
     let steps = f64::from(arguments.members) * f64::from(arguments.phases * arguments.steps);
+    let cpu = cpu_ended.zip(cpu_began).map(|(ended, began)| (ended - began) as f64 * 1000.0);
     Ok(Measured {
         create,
+        cpu_us_per_step: cpu.map(|micros| round(micros / steps)),
         steps_per_s: steps / elapsed.as_secs_f64(),
         dispatches,
         pages,
