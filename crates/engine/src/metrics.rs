@@ -11,6 +11,7 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use stepwell_core::entry::{Entry, Record};
 use stepwell_core::run::Run;
+use stepwell_store::{Firing, FiringOutcome};
 
 /// Labels of a step: its workflow and its id.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -26,6 +27,12 @@ struct RunLabels {
     status: String,
 }
 
+/// Labels of a firing: what became of it.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FiringLabels {
+    outcome: String,
+}
+
 /// Counters and histograms of an engine.
 #[derive(Clone)]
 pub struct Metrics {
@@ -34,8 +41,11 @@ pub struct Metrics {
     step_timeouts: Family<StepLabels, Counter>,
     runs_ended: Family<RunLabels, Counter>,
     runs_started: Counter,
+    runs_swept: Counter,
     group_size: Histogram,
     commit_seconds: Histogram,
+    trigger_firings: Family<FiringLabels, Counter>,
+    trigger_lag: Histogram,
     /// how many groups had 0, 1, 2 … items
     group_sizes: Arc<Mutex<Vec<u64>>>,
 }
@@ -50,8 +60,11 @@ impl Metrics {
             step_timeouts: Family::default(),
             runs_ended: Family::default(),
             runs_started: Counter::default(),
+            runs_swept: Counter::default(),
             group_size: Histogram::new(exponential_buckets(1.0, 2.0, 11)),
             commit_seconds: Histogram::new(exponential_buckets(0.000_1, 2.0, 16)),
+            trigger_firings: Family::default(),
+            trigger_lag: Histogram::new(exponential_buckets(0.01, 4.0, 12)),
             group_sizes: Arc::default(),
         }
     }
@@ -76,6 +89,11 @@ impl Metrics {
         registry.register("stepwell_runs_ended", "Runs that ended", self.runs_ended.clone());
         registry.register("stepwell_runs_started", "Runs created", self.runs_started.clone());
         registry.register(
+            "stepwell_runs_swept",
+            "Ended runs that retention has deleted",
+            self.runs_swept.clone(),
+        );
+        registry.register(
             "stepwell_commit_group_size",
             "Decisions committed together",
             self.group_size.clone(),
@@ -85,6 +103,25 @@ impl Metrics {
             "From handing a group to the store to its answer",
             self.commit_seconds.clone(),
         );
+        registry.register(
+            "stepwell_trigger_firings",
+            "Firings of triggers by what became of them; one that waits counts each time it is noted",
+            self.trigger_firings.clone(),
+        );
+        registry.register(
+            "stepwell_trigger_lag_seconds",
+            "From the moment a scheduled firing was meant for to the start of its run",
+            self.trigger_lag.clone(),
+        );
+    }
+
+    /// Counts a firing as it was noted.
+    pub(crate) fn fired(&self, firing: &Firing) {
+        let outcome = firing.outcome.word().to_owned();
+        self.trigger_firings.get_or_create(&FiringLabels { outcome }).inc();
+        if let (FiringOutcome::Started, Some(meant_for)) = (firing.outcome, firing.scheduled_for) {
+            self.trigger_lag.observe(firing.at.since(meant_for).as_millis() as f64 / 1000.0);
+        }
     }
 
     pub(crate) fn group(&self, items: usize) {
@@ -112,6 +149,16 @@ impl Metrics {
             }
         }
         0
+    }
+
+    pub(crate) fn swept(&self, runs: usize) {
+        self.runs_swept.inc_by(runs as u64);
+    }
+
+    /// Ended runs that retention has deleted since the start.
+    #[must_use]
+    pub fn runs_swept(&self) -> u64 {
+        self.runs_swept.get()
     }
 
     pub(crate) fn committed(&self, took: Duration) {

@@ -1,7 +1,10 @@
 //! What an engine may be told.
 
+use std::path::PathBuf;
+
 use stepwell_core::duration::Interval;
 use stepwell_core::run::Dialect;
+use stepwell_dialects::commands::ReferencePolicy;
 use stepwell_dialects::workspaces::Defaults;
 
 use crate::batches::Sources;
@@ -32,8 +35,52 @@ pub struct Settings {
     pub job_queue: String,
     /// how the sources of runbooks are asked
     pub scheduler: Scheduler,
+    /// what others are told
+    pub events: EventSettings,
     /// what every job of a workspace is granted
     pub workspaces: Defaults,
+    /// how triggers fire
+    pub triggers: TriggerSettings,
+}
+
+/// How triggers fire.
+#[derive(Clone, Debug)]
+pub struct TriggerSettings {
+    /// this instance looks after those that fire by themselves
+    pub enabled: bool,
+    /// the only directories in which, or below which, dropped files may be watched for
+    pub directories: Vec<PathBuf>,
+    /// from one look into a directory to the next
+    pub poll: Interval,
+    /// which references their jobs may have
+    pub references: ReferencePolicy,
+    /// open runs that a tenant may have, unless something else is agreed for it
+    pub tenant_cap: Option<u32>,
+}
+
+impl Default for TriggerSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            directories: Vec::new(),
+            poll: Interval::from_secs(2),
+            references: ReferencePolicy::default(),
+            tenant_cap: None,
+        }
+    }
+}
+
+/// What others are told of runs, whether somebody has subscribed or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventSettings {
+    /// the dialects whose runs have events; those of others only where a subscription asks for them
+    pub dialects: Vec<Dialect>,
+}
+
+impl Default for EventSettings {
+    fn default() -> Self {
+        Self { dialects: vec![Dialect::Workspaces] }
+    }
 }
 
 /// How the sources of runbooks are asked.
@@ -100,23 +147,73 @@ impl Default for Settings {
             ownership: Ownership::default(),
             job_queue: stepwell_dialects::platform::queue::NAME_DEFAULT.to_owned(),
             scheduler: Scheduler::default(),
+            events: EventSettings::default(),
             workspaces: Defaults::default(),
+            triggers: TriggerSettings::default(),
         }
     }
 }
 
-/// When ended runs are deleted. Without a time they are kept for ever.
-#[derive(Clone, Copy, Debug, Default)]
+/// When what has ended is deleted (C-041). Without a time it is kept for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
+    /// runs of the runbooks dialect
+    pub runbooks: Keep,
+    /// runs of the platform dialect
+    pub platform: Keep,
+    /// runs of the workspaces dialect, unless something else is agreed for the workspace
+    pub workspaces: Keep,
     /// runs of the commands dialect
-    pub commands: Option<Interval>,
+    pub commands: Keep,
+    /// what is left of a deleted run
+    pub stubs: Option<Interval>,
+    /// what is noted of the firings of triggers
+    pub firings: Option<Interval>,
+    /// events that consumers may read again
+    pub events: Option<Interval>,
+}
+
+/// How long ended runs are kept. Without a time, for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// those that succeeded or were cancelled
+    pub ended: Option<Interval>,
+    /// those that failed for good
+    pub failed: Option<Interval>,
+}
+
+impl Keep {
+    /// All of them for so long.
+    #[must_use]
+    pub fn all(time: Option<Interval>) -> Self {
+        Self { ended: time, failed: time }
+    }
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        let days = |days: u64| Some(Interval::from_secs(days * 24 * 3_600));
+        Self {
+            runbooks: Keep::default(),
+            platform: Keep::default(),
+            //
+            workspaces: Keep { ended: days(30), failed: days(90) },
+            commands: Keep::default(),
+            stubs: days(365),
+            firings: days(30),
+            events: days(30),
+        }
+    }
 }
 
 impl Retention {
-    pub(crate) fn of(&self, dialect: Dialect) -> Option<Interval> {
+    /// How long ended runs of a dialect are kept.
+    pub(crate) fn of(&self, dialect: Dialect) -> Keep {
         match dialect {
+            Dialect::Runbooks => self.runbooks,
+            Dialect::Platform => self.platform,
+            Dialect::Workspaces => self.workspaces,
             Dialect::Commands => self.commands,
-            Dialect::Runbooks | Dialect::Platform | Dialect::Workspaces => None,
         }
     }
 }

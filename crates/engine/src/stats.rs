@@ -90,6 +90,11 @@ impl Counters {
         self.owner_id.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Groups that were committed.
+    pub(crate) fn cycles(&self) -> u64 {
+        self.cycles.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn committed(&self, dispatched: usize) {
         self.cycles.fetch_add(1, Ordering::Relaxed);
         add(&self.tasks_dispatched, dispatched);
