@@ -5,32 +5,24 @@
 //! and because nobody is answered before the group is committed; if the group before fails, this one
 //! is dissolved and its commands are decided again.
 
-use std::collections::{BTreeSet, HashMap};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use stepwell_core::batch::Tally;
 use stepwell_core::command::{Command, StepRef};
-use stepwell_core::decide::{At, Decision, decide};
-use stepwell_core::effect::{Directive, Effect};
-use stepwell_core::entry::{Entry, Record};
-use stepwell_core::id::{RunId, StepIndex};
-use stepwell_core::invariant;
+use stepwell_core::id::RunId;
 use stepwell_core::refusal::Refusal;
-use stepwell_core::run::{Header, Run, RunStatus};
+use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
-use stepwell_dialects::notice;
-use stepwell_store::{
-    Advance, Create, Epoch, Group, Input, InputAnswer, Item, Key, NewDeadLetter, NewMessage,
-    StaleReport,
-};
+use stepwell_store::{Epoch, Group, Input, InputAnswer, Item, StaleReport};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use crate::error::EngineError;
 use crate::inputs::{Forwarded, Inbound, Word};
-use crate::intake::{Ask, Start};
-use crate::settings::Settings;
+use crate::intake::Ask;
+use crate::shared::Shared;
+pub(crate) use crate::write::{NewRun, Write, begin_run};
+use crate::write::{begin, decide_soundly};
 
 /// Where an answer goes: which batch, which place in it.
 #[derive(Clone, Copy, Debug)]
@@ -61,39 +53,6 @@ pub(crate) enum Plan {
     Refused(Refusal),
     /// it cannot be decided
     Failed(EngineError),
-}
-
-/// Everything the group writes for one run.
-#[derive(Debug)]
-pub(crate) struct Write {
-    pub(crate) run: Arc<Run>,
-    pub(crate) from_version: u64,
-    pub(crate) records: Vec<Record>,
-    pub(crate) effects: Vec<Effect>,
-    pub(crate) children: Vec<Write>,
-    /// messages to the outside were stored with it
-    pub(crate) has_messages: bool,
-    new: Option<NewRun>,
-    changed: BTreeSet<StepIndex>,
-    outbox: Vec<NewMessage>,
-    dead_letter: Option<NewDeadLetter>,
-    expires_at: Option<Timestamp>,
-    /// the run as the counters of its batch know it; `None`: they do not
-    counted: Option<Arc<Run>>,
-}
-
-/// What must hold for a run to be created.
-#[derive(Debug)]
-pub(crate) struct NewRun {
-    key: Option<Key>,
-    tenant_cap: Option<u32>,
-}
-
-impl NewRun {
-    /// Nothing: neither a key nor a cap.
-    pub(crate) fn free() -> Self {
-        Self { key: None, tenant_cap: None }
-    }
 }
 
 /// Decisions that will be committed together.
@@ -135,11 +94,11 @@ impl Staged {
     }
 
     /// Decides the creation of a run.
-    pub(crate) fn start(&mut self, ticket: Ticket, now: Timestamp, settings: &Settings) {
+    pub(crate) fn start(&mut self, ticket: Ticket, now: Timestamp, shared: &Shared) {
         let Ask::Start(start) = &ticket.ask else {
             unreachable!("commands are decided from a run");
         };
-        let plan = match begin(start, now, settings) {
+        let plan = match begin(start, now, shared) {
             Ok(write) => {
                 self.by_run.insert(write.run.id(), self.writes.len());
                 self.writes.push(write);
@@ -156,14 +115,14 @@ impl Staged {
         ticket: Ticket,
         before: &Arc<Run>,
         now: Timestamp,
-        settings: &Settings,
+        shared: &Shared,
     ) {
         let plan = match &ticket.ask {
             Ask::Command { at_version: Some(seen), .. } if *seen != before.version => {
                 Plan::Failed(EngineError::Changed { seen: *seen, version: before.version })
             }
-            Ask::Command { command, .. } => self.decide(before, command, now, settings),
-            Ask::Input(inbound) => self.decide_input(before, inbound, now, settings),
+            Ask::Command { command, .. } => self.decide(before, command, now, shared),
+            Ask::Input(inbound) => self.decide_input(before, inbound, now, shared),
             Ask::PutOff { until, .. } => {
                 self.reschedule(before, Some(*until));
                 Plan::Unchanged(Arc::clone(before))
@@ -179,7 +138,7 @@ impl Staged {
         before: &Arc<Run>,
         inbound: &Inbound,
         now: Timestamp,
-        settings: &Settings,
+        shared: &Shared,
     ) -> Plan {
         let input = &inbound.input;
         let (plan, word) = match &inbound.asks_for {
@@ -189,7 +148,7 @@ impl Staged {
                 (Plan::Failed(changed), Word::Changed { seen, version })
             }
             Ok(Forwarded { command, .. }) => {
-                let plan = self.decide(before, command, now, settings);
+                let plan = self.decide(before, command, now, shared);
                 let word = match &plan {
                     Plan::Refused(refusal) => Word::Refused(refusal.clone()),
                     Plan::Failed(error) => Word::Failed(error.to_string()),
@@ -233,9 +192,9 @@ impl Staged {
         before: &Arc<Run>,
         command: &Command,
         now: Timestamp,
-        settings: &Settings,
+        shared: &Shared,
     ) -> Plan {
-        match decide_soundly(before, command, now, settings) {
+        match decide_soundly(before, command, now, shared) {
             Ok(decision) if decision.entries.is_empty() => {
                 if *command == Command::Wake {
                     // It was woken too early: the stored moment was only a lower bound.
@@ -245,7 +204,7 @@ impl Staged {
             }
             Ok(decision) => {
                 let write = self.write_for(before);
-                extend(&mut self.writes[write], decision, now, settings);
+                self.writes[write].extend(decision, now, shared);
                 Plan::Write(write)
             }
             Err(Plan::Refused(refusal)) => {
@@ -311,206 +270,5 @@ impl Staged {
     /// Gives the asks back, to be decided again.
     pub(crate) fn dissolve(self) -> impl Iterator<Item = Ticket> {
         self.tickets.into_iter().map(|(ticket, _)| ticket)
-    }
-}
-
-impl Write {
-    fn of(run: Arc<Run>, new: Option<NewRun>) -> Self {
-        Self {
-            from_version: run.version,
-            counted: new.is_none().then(|| Arc::clone(&run)),
-            run,
-            records: Vec::new(),
-            effects: Vec::new(),
-            children: Vec::new(),
-            has_messages: false,
-            new,
-            changed: BTreeSet::new(),
-            outbox: Vec::new(),
-            dead_letter: None,
-            expires_at: None,
-        }
-    }
-
-    /// Directives that go to, and come back from, the bus: those of its children too.
-    pub(crate) fn directives(&self) -> impl Iterator<Item = (&Arc<Run>, bool, Directive)> {
-        let own = self.effects.iter().filter_map(|effect| match effect {
-            Effect::Publish(directive) => Some((&self.run, true, *directive)),
-            Effect::Withdraw(directive) => Some((&self.run, false, *directive)),
-            Effect::StartRun(_) | Effect::Ended { .. } => None,
-        });
-        let children = self.children.iter().flat_map(|child| {
-            child.effects.iter().filter_map(move |effect| match effect {
-                Effect::Publish(directive) => Some((&child.run, true, *directive)),
-                Effect::Withdraw(directive) => Some((&child.run, false, *directive)),
-                Effect::StartRun(_) | Effect::Ended { .. } => None,
-            })
-        });
-        own.chain(children)
-    }
-
-    fn item(&mut self) -> Item {
-        match self.new.take() {
-            Some(new) => Item::Create(Box::new(self.create(new))),
-            None => Item::Advance(Box::new(Advance {
-                credits: Vec::new(),
-                events: Vec::new(),
-                run: Arc::clone(&self.run),
-                from_version: self.from_version,
-                changed: std::mem::take(&mut self.changed).into_iter().collect(),
-                records: self.records.clone(),
-                children: self.children.iter_mut().map(Write::child).collect(),
-                outbox: std::mem::take(&mut self.outbox),
-                dead_letter: self.dead_letter.take(),
-                expires_at: self.expires_at,
-                tally: self.tally(),
-                header_changed: self.header_changed(),
-            })),
-        }
-    }
-
-    /// The creation of a run that is committed with something else than a group.
-    pub(crate) fn create_alone(&mut self) -> Create {
-        let new = self.new.take().unwrap_or_else(NewRun::free);
-        self.create(new)
-    }
-
-    /// The run takes another one up again, which the counters of its batch know.
-    pub(crate) fn was_counted_as(&mut self, run: Option<Arc<Run>>) {
-        self.counted = run;
-    }
-
-    fn child(&mut self) -> Create {
-        self.create(NewRun::free())
-    }
-
-    fn create(&mut self, new: NewRun) -> Create {
-        let record = merge(&self.records);
-        Create {
-            credits: Vec::new(),
-            events: Vec::new(),
-            run: Arc::clone(&self.run),
-            record,
-            key: new.key,
-            tenant_cap: new.tenant_cap,
-            children: self.children.iter_mut().map(Write::child).collect(),
-            outbox: std::mem::take(&mut self.outbox),
-            dead_letter: self.dead_letter.take(),
-            expires_at: self.expires_at,
-            tally: self.tally(),
-        }
-    }
-
-    /// What it moves in the counters of its batch.
-    fn tally(&self) -> Option<Tally> {
-        Tally::moved(self.counted.as_deref(), &self.run)
-    }
-
-    fn header_changed(&self) -> bool {
-        let same = |before: &Arc<Run>| Arc::ptr_eq(&before.header, &self.run.header);
-        !self.counted.as_ref().is_none_or(same)
-    }
-}
-
-/// A new run has one decision; nobody knows its id before it is committed.
-fn merge(records: &[Record]) -> Record {
-    let last = records.last().expect("a new run was decided at least once");
-    Record { version: last.version, at: last.at, entries: last.entries.clone() }
-}
-
-fn begin(start: &Start, now: Timestamp, settings: &Settings) -> Result<Write, Plan> {
-    let new = NewRun { key: start.key, tenant_cap: start.tenant_cap };
-    let command = Command::Start { carried: start.carried.clone() };
-    begin_run(Arc::clone(&start.header), new, &command, now, settings)
-}
-
-pub(crate) fn begin_run(
-    header: Arc<Header>,
-    new: NewRun,
-    command: &Command,
-    now: Timestamp,
-    settings: &Settings,
-) -> Result<Write, Plan> {
-    let run = Arc::new(Run::new(header));
-    let decision = decide_soundly(&run, command, now, settings)?;
-    let mut write = Write::of(run, Some(new));
-    extend(&mut write, decision, now, settings);
-    Ok(write)
-}
-
-/// Decides, and lets no decision pass that breaks a rule: the run is left as it is, and a person is told.
-fn decide_soundly(
-    before: &Run,
-    command: &Command,
-    now: Timestamp,
-    settings: &Settings,
-) -> Result<Decision, Plan> {
-    let mut fresh = || settings.ids.id(now);
-    let mut at = At { now, fresh: &mut fresh };
-    // A fault in one run's decision must not take the others down with it.
-    let decided = catch_unwind(AssertUnwindSafe(|| decide(before, command, &mut at)));
-    let decision = match decided {
-        Ok(Ok(decision)) => decision,
-        Ok(Err(refusal)) => return Err(Plan::Refused(refusal)),
-        Err(_) => return Err(broken(before, "the decision panicked")),
-    };
-    match invariant::check_change(before, &decision.run) {
-        Ok(()) => Ok(decision),
-        Err(breach) => Err(broken(before, &breach.to_string())),
-    }
-}
-
-fn broken(run: &Run, what: &str) -> Plan {
-    tracing::error!(run = %run.id(), breach = what, "decision_refused");
-    Plan::Failed(EngineError::Broken(format!("run {} was left as it is: {what}", run.id())))
-}
-
-/// Adds a decision to what the group writes for its run.
-fn extend(write: &mut Write, decision: Decision, now: Timestamp, settings: &Settings) {
-    let run = Arc::new(decision.run);
-    write.changed.extend(decision.entries.iter().filter_map(Entry::step));
-    for effect in &decision.effects {
-        match effect {
-            Effect::StartRun(header) => {
-                let command = Command::Start { carried: Vec::new() };
-                match begin_run(Arc::clone(header), NewRun::free(), &command, now, settings) {
-                    Ok(child) => write.children.push(child),
-                    Err(plan) => tracing::error!(run = %header.id, ?plan, "child_not_started"),
-                }
-            }
-            Effect::Ended { status } => end(write, &run, *status, now, settings),
-            Effect::Publish(_) | Effect::Withdraw(_) => {}
-        }
-    }
-    write.records.push(Record {
-        version: run.version,
-        at: run.updated_at,
-        entries: decision.entries,
-    });
-    write.effects.extend(decision.effects);
-    write.run = run;
-}
-
-fn end(write: &mut Write, run: &Run, status: RunStatus, now: Timestamp, settings: &Settings) {
-    write.expires_at = settings.retention.of(run.header.dialect).map(|keep| now.after(keep));
-    write.outbox.extend(notice::notices(run).into_iter().map(|notice| NewMessage {
-        kind: "webhook".to_owned(),
-        destination: notice.url,
-        body: notice.body.to_string(),
-        due_at: now,
-    }));
-    write.has_messages = !write.outbox.is_empty();
-    if status == RunStatus::Failed {
-        let failed = run.steps.iter().position(|step| step.error.is_some());
-        write.dead_letter =
-            Some(NewDeadLetter {
-                first_error: None,
-                reason: "run_failed".to_owned(),
-                step: failed.map(|position| run.step_id(StepIndex::at(position)).into_owned()),
-                error: run.error.as_deref().cloned().unwrap_or_else(|| {
-                    stepwell_core::step::StepError::new("failed", "the run failed")
-                }),
-                at: now,
-            });
     }
 }

@@ -21,6 +21,7 @@ use crate::group::{Forward, Plan, Slot, Staged, Ticket};
 use crate::hunger::HandOver;
 use crate::inputs::{self, Forwarded};
 use crate::intake::{Answered, Ask, Batch, Reply};
+use crate::letters;
 use crate::shared::{Found, Shared};
 
 /// How often an ask is decided again because its run had changed.
@@ -164,7 +165,7 @@ impl Handler {
     fn decide(&mut self, ticket: Ticket, loaded: &Loaded, now: Timestamp) {
         let Some(id) = ticket.ask.run() else {
             match loaded {
-                Ok(_) => self.staged.start(ticket, now, &self.shared.settings),
+                Ok(_) => self.staged.start(ticket, now, &self.shared),
                 Err(error) => self.staged.fail(ticket, error.clone()),
             }
             return;
@@ -177,7 +178,7 @@ impl Handler {
         let decides = self.shared.settings.ownership.decides;
         match found {
             Ok(Found { run, ours }) if ours && decides => {
-                self.staged.command(ticket, &run, now, &self.shared.settings);
+                self.staged.command(ticket, &run, now, &self.shared);
             }
             Ok(_) => self.forward(ticket, id, now),
             Err(error) => self.staged.fail(ticket, error),
@@ -234,7 +235,11 @@ impl Handler {
         let done = tokio::spawn(async move {
             // Answers without a write still wait for the group before, never for a commit of their own.
             let nothing = items.items.is_empty() && items.answers.is_empty();
-            if nothing { Ok(Vec::new()) } else { store.commit(items).await }
+            if nothing {
+                return Ok(Vec::new());
+            }
+            letters::add_first_errors(&*store, &mut items).await;
+            store.commit(items).await
         });
         self.under_way = Some(UnderWay { group, epoch, since: Instant::now(), done });
     }

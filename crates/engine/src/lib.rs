@@ -5,6 +5,7 @@
 //! and answers. Around it stand small tasks that each lead back to that door: `timers`, `refill`
 //! (bus windows and what the bus gave up), `relay` (outbox), `retention`.
 
+mod agreements;
 mod batches;
 mod cache;
 mod catalog;
@@ -16,6 +17,8 @@ mod handle;
 mod hunger;
 mod inputs;
 pub mod intake;
+mod keeping;
+mod letters;
 mod metrics;
 mod ownership;
 mod refill;
@@ -27,8 +30,12 @@ mod signals;
 mod standing;
 mod stats;
 mod submissions;
+mod subscriptions;
 mod take;
+mod tell;
 mod timers;
+mod triggers;
+mod write;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -42,7 +49,9 @@ use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::workspaces::Defaults;
-use stepwell_store::{Instance, NewSubmission, Signal, Store, StoreError, WorkflowDocument};
+use stepwell_store::{
+    Instance, NewSubmission, Signal, Store, StoreError, Subscription, WorkflowDocument,
+};
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
 
@@ -54,11 +63,15 @@ pub use catalog::{Compiled, CompiledRunbook, PublishError};
 pub use error::EngineError;
 pub use fresh::IdSource;
 pub use intake::{Answered, Ask, Reply, Start};
+pub use keeping::{Kept, SignOfLife};
 pub use metrics::Metrics;
-pub use settings::{Ownership, Retention, Scheduler, Settings};
+pub use settings::{
+    EventSettings, Keep, Ownership, Retention, Scheduler, Settings, TriggerSettings,
+};
 pub use shared::Change;
 pub use stats::Stats;
 pub use take::{Held, NotHeld, Take, Taken};
+pub use triggers::{Fired, HookCall, NextFiring, PutTrigger, TriggerError};
 
 use clock::StoreClock;
 use intake::Intake;
@@ -110,6 +123,9 @@ impl Engine {
         let shared = Arc::new(Shared::new(store, bus, clock, settings, standing, counters));
         shared.has_joined();
         refill::recover(&shared).await?;
+        shared.look_at_agreements().await;
+        // Whoever has subscribed is told of the first decision too.
+        shared.read_subscriptions().await?;
         let intake = Intake::new(sender);
         let outside = Arc::new(relay::Sender { egress, secret: webhook_secret });
         let handler = handle::Handler::new(Arc::clone(&shared), orders);
@@ -121,10 +137,12 @@ impl Engine {
             tokio::spawn(retention::retention(Arc::clone(&shared))),
             tokio::spawn(ownership::ownership(Arc::clone(&shared))),
             tokio::spawn(signals::signals(Arc::clone(&shared))),
+            tokio::spawn(subscriptions::subscriptions(Arc::clone(&shared))),
             tokio::spawn(inputs::inputs(Arc::clone(&shared), intake.clone())),
             tokio::spawn(submissions::submissions(Arc::clone(&shared), intake.clone())),
             tokio::spawn(batches::keeper(Arc::clone(&shared), intake.clone())),
             tokio::spawn(batches::scheduler(Arc::clone(&shared), intake.clone())),
+            tokio::spawn(triggers::triggers(Arc::clone(&shared), intake.clone())),
             tokio::spawn(hunger::hunger(Arc::clone(&shared), giver)),
             tokio::spawn(handler.run(inbox)),
         ];
@@ -291,6 +309,22 @@ impl Engine {
         published
     }
 
+    /// Stores an address that is told of events, new or changed; from here on it is told.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn put_subscription(&self, subscription: Subscription) -> Result<(), EngineError> {
+        self.shared.put_subscription(subscription).await
+    }
+
+    /// Tells an address no more; `false` if there is none such.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn delete_subscription(&self, id: String) -> Result<bool, EngineError> {
+        self.shared.delete_subscription(id).await
+    }
+
     /// Puts orders for runs in their queues; `false` for each whose message id waits there already.
     ///
     /// # Errors
@@ -351,7 +385,7 @@ impl Engine {
     /// When retention deletes a run; `None` while it goes on, and for one that is kept for ever.
     #[must_use]
     pub fn expires_at(&self, run: &Run) -> Option<Timestamp> {
-        let keep = self.shared.settings.retention.of(run.header.dialect)?;
+        let keep = self.shared.keeps(&run.header, run.status)?;
         Some(run.ended_at?.after(keep))
     }
 

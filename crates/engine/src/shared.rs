@@ -12,6 +12,7 @@ use stepwell_store::{Epoch, Store, StoredRun};
 use tokio::sync::{Notify, broadcast, watch};
 use uuid::Uuid;
 
+use crate::agreements::Agreements;
 use crate::batches::Batches;
 use crate::cache::Cache;
 use crate::catalog::Catalog;
@@ -23,6 +24,8 @@ use crate::metrics::Metrics;
 use crate::settings::Settings;
 use crate::standing::Standing;
 use crate::stats::Counters;
+use crate::subscriptions::Subscriptions;
+use crate::triggers::Triggers;
 
 /// A run changed. What changed stands in its history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) cache: Cache,
     pub(crate) catalog: Catalog,
+    /// what is agreed for tenants
+    pub(crate) agreements: Agreements,
     pub(crate) metrics: Metrics,
     pub(crate) changes: broadcast::Sender<Change>,
     /// the earliest moment that a commit has asked to be woken at
@@ -68,8 +73,12 @@ pub(crate) struct Shared {
     pub(crate) submissions: Notify,
     pub(crate) hunger: Hunger,
     pub(crate) stats: Counters,
+    /// who is told of events
+    pub(crate) subscriptions: Subscriptions,
     /// what the tasks around batches share
     pub(crate) batches: Batches,
+    /// what the tasks around triggers share
+    pub(crate) triggers: Triggers,
     fenced: AtomicBool,
 }
 
@@ -85,6 +94,7 @@ impl Shared {
         Self {
             cache: Cache::new(settings.cached_runs_max, settings.cached_bytes_max),
             catalog: Catalog::new(Arc::clone(&store)),
+            agreements: Agreements::default(),
             metrics: Metrics::new(),
             changes: broadcast::Sender::new(4096),
             alarm: watch::Sender::new(None),
@@ -95,7 +105,9 @@ impl Shared {
             inputs: Notify::new(),
             submissions: Notify::new(),
             hunger: Hunger::default(),
+            subscriptions: Subscriptions::default(),
             batches: Batches::default(),
+            triggers: Triggers::default(),
             standing,
             stats,
             store,

@@ -68,15 +68,22 @@ async fn heard(shared: &Shared, signal: Signal) {
             let until = shared.now().after(Interval::from_millis(for_ms));
             shared.hunger.note(pool, epoch, until);
         }
-        Signal::Published => shared.catalog.forget_protocols(),
+        Signal::Published => {
+            shared.catalog.forget_protocols();
+            shared.subscriptions.changed.notify_one();
+            shared.look_at_agreements().await;
+        }
         Signal::LookAgain => look_at_everything(shared).await,
     }
 }
 
 async fn look_at_everything(shared: &Shared) {
     shared.catalog.forget_protocols();
+    shared.subscriptions.changed.notify_one();
     shared.standing.free.notify_one();
     shared.submissions.notify_one();
+    shared.triggers.changed.notify_one();
     shared.outbox.notify_one();
+    shared.look_at_agreements().await;
     shared.received_runs().await;
 }

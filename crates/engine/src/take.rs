@@ -223,6 +223,10 @@ pub(crate) fn run_of(delivery: &Delivery) -> RunId {
 /// The directive, if its lease is still the one in force.
 fn in_force(run: &Run, delivery: &Delivery) -> Option<Directive> {
     let position = usize::try_from(delivery.message.id.step).ok()?;
+    if run.steps.get(position).is_some() && run.is_kept(StepIndex::at(position)) {
+        // Whoever took it keeps it; a page that was read before may still have brought it here.
+        return None;
+    }
     let directive = run.steps.get(position)?.directive(StepIndex::at(position))?;
     (Some(directive.lease) == lease_in(&delivery.message.body)).then_some(directive)
 }

@@ -127,7 +127,7 @@ pub(super) fn begin(
 ) -> Result<Write, BatchError> {
     let id = header.id;
     let command = Command::Start { carried };
-    let begun = begin_run(header, NewRun::free(), &command, now, &shared.settings);
+    let begun = begin_run(header, NewRun::free(), &command, now, shared);
     let mut write = begun.map_err(|plan| {
         BatchError::Engine(EngineError::Broken(format!("run {id} cannot begin: {plan:?}")))
     })?;

@@ -10,12 +10,13 @@ use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, Tenant};
 use stepwell_core::run::BatchRole;
 use stepwell_core::time::Timestamp;
 use stepwell_store::{
-    Answer, Automation, BatchEvent, BatchFilter, BatchRun, DeadLetter, DeadLetterFilter, Due,
-    Epoch, Figures, Filter, Group, Input, Instance, KeyHash, KeyHolder, Listed, Member,
-    MemberFilter, NewRunbook, NewSubmission, NewWorkflow, Numbered, OutboxSettlement, Outgoing,
-    Page, Pulse, QueueKey, Queued, Received, Reclaimed, Record, RunSummary, RunbookDocument,
-    Settlement, Signal, Slice, StaleReport, Store, StoreError, StoredRun, Stub,
-    SubmissionSettlement, TokenRecord, Verdict, WorkflowDocument,
+    Account, Answer, Automation, BatchEvent, BatchFilter, BatchRun, DeadLetter, DeadLetterFilter,
+    Due, Epoch, EventFilter, EventPlace, Events, Figures, Filter, Firing, FiringOutcome, Grant,
+    Granted, Group, Input, Instance, KeyHash, KeyHolder, LedgerLine, Listed, Member, MemberFilter,
+    NewRunbook, NewSubmission, NewWorkflow, Numbered, OutboxSettlement, Outgoing, Page, Pulse,
+    QueueKey, Queued, Received, Reclaimed, Record, RunSummary, RunbookDocument, Settlement, Signal,
+    Slice, StaleReport, Store, StoreError, StoredRun, Stub, SubmissionSettlement, Subscription,
+    TenantPolicy, TokenRecord, Trigger, TriggerFilter, TriggerProgress, Verdict, WorkflowDocument,
 };
 use tokio::sync::{Semaphore, mpsc};
 
@@ -42,6 +43,10 @@ pub(crate) struct Faulty {
     pub(crate) takeovers: Semaphore,
     /// commits that have reached the gate
     pub(crate) arrived: tokio::sync::watch::Sender<usize>,
+    /// one permit lets one note of a trigger pass
+    pub(crate) notes: Semaphore,
+    /// notes that have reached their gate
+    pub(crate) notes_arrived: tokio::sync::watch::Sender<usize>,
 }
 
 impl Faulty {
@@ -51,7 +56,10 @@ impl Faulty {
         let arrived = tokio::sync::watch::Sender::new(0);
         let deaf = AtomicBool::new(false);
         let takeovers = Semaphore::new(Semaphore::MAX_PERMITS);
-        Arc::new(Self { inner, faults: Mutex::default(), gate, deaf, takeovers, arrived })
+        let notes = Semaphore::new(Semaphore::MAX_PERMITS);
+        let notes_arrived = tokio::sync::watch::Sender::new(0);
+        let faults = Mutex::default();
+        Arc::new(Self { inner, faults, gate, deaf, takeovers, arrived, notes, notes_arrived })
     }
 
     /// Answers, unless signs of life and scans are to fail.
@@ -104,6 +112,14 @@ impl Store for Faulty {
                     Err(unavailable())
                 }
             }
+        })
+    }
+
+    fn progress_triggers(&self, progress: Vec<TriggerProgress>) -> Answer<'_, Vec<bool>> {
+        Box::pin(async move {
+            self.notes_arrived.send_modify(|arrived| *arrived += 1);
+            self.notes.acquire().await.expect("never closed").forget();
+            self.inner.progress_triggers(progress).await
         })
     }
 
@@ -174,12 +190,31 @@ impl Store for Faulty {
         batch_runs(batch: BatchId, role: Option<BatchRole>, member: Option<MemberId>) -> Vec<BatchRun>;
         numbered_run(number: RunNumber) -> Option<BatchRun>;
         batch_events(batch: Option<BatchId>, after: i64, limit: usize) -> Vec<BatchEvent>;
+        account(tenant: Tenant) -> Account;
+        grant(grant: Grant) -> Granted;
+        ledger(tenant: Tenant, run: Option<RunId>, before: Option<i64>, limit: usize) -> Vec<LedgerLine>;
+        events(filter: EventFilter, after: EventPlace, limit: usize) -> Events;
+        sweep_events(before: Timestamp, limit: usize) -> usize;
+        put_subscription(subscription: Subscription) -> ();
+        subscriptions() -> Vec<Subscription>;
+        delete_subscription(id: String) -> bool;
         create_token(token: TokenRecord) -> ();
         token(id: String) -> Option<TokenRecord>;
         tokens() -> Vec<TokenRecord>;
         revoke_token(id: String, at: Timestamp) -> bool;
         secret(name: String, fresh: Vec<u8>) -> Vec<u8>;
         sweep(now: Timestamp, limit: usize) -> usize;
+        settle_dead_letters(settlements: Vec<(i64, Settlement)>) -> Vec<bool>;
+        put_trigger(trigger: Trigger) -> bool;
+        triggers(filter: TriggerFilter) -> Vec<Trigger>;
+        delete_trigger(tenant: Tenant, name: String) -> bool;
+        due_triggers(now: Timestamp, limit: usize) -> (Vec<Trigger>, Option<Timestamp>);
+        firings(tenant: Tenant, trigger: String, outcome: Option<FiringOutcome>, limit: usize) -> Vec<Firing>;
+        known_firings(tenant: Tenant, trigger: String, keys: Vec<String>) -> Vec<bool>;
+        tenant_policies() -> Vec<(Tenant, TenantPolicy)>;
+        set_tenant_policy(tenant: Tenant, policy: Option<TenantPolicy>) -> ();
+        forget(stubs_before: Timestamp, firings_before: Timestamp, limit: usize) -> usize;
+        expiries(runs: Vec<RunId>) -> Vec<Option<Timestamp>>;
         stub(run: RunId) -> Option<Stub>;
         figures() -> Figures;
         probe() -> ();

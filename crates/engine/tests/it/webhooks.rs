@@ -21,9 +21,9 @@ use tokio::sync::mpsc;
 use crate::world::{NOON_MS, SECRET, THREE_STEPS, World};
 
 /// What a receiver heard.
-struct Heard {
+pub(crate) struct Heard {
     id: String,
-    body: Value,
+    pub(crate) body: Value,
 }
 
 #[derive(Clone)]
@@ -34,7 +34,9 @@ struct Receiver {
 }
 
 /// A receiver that checks the signature of everything it hears.
-async fn receiver(answers: &[StatusCode]) -> (SocketAddr, mpsc::UnboundedReceiver<Heard>) {
+pub(crate) async fn receiver(
+    answers: &[StatusCode],
+) -> (SocketAddr, mpsc::UnboundedReceiver<Heard>) {
     let (heard, hears) = mpsc::unbounded_channel();
     let answers = Arc::new(Mutex::new(answers.iter().rev().copied().collect()));
     let app = Router::new().route("/hook", post(hear)).with_state(Receiver { answers, heard });
@@ -56,17 +58,21 @@ async fn hear(State(receiver): State<Receiver>, headers: HeaderMap, body: Bytes)
     receiver.answers.lock().expect("unpoisoned").pop().unwrap_or(StatusCode::OK)
 }
 
-/// An engine that may call this machine, for the test.
-async fn world(tries_max: u32) -> World {
-    let policy = Policy {
+/// This machine may be called, for the test.
+pub(crate) fn may_call_here() -> Policy {
+    Policy {
         allow_hosts: vec!["127.0.0.1".parse().expect("a host")],
         allow_private: vec!["127.0.0.0/8".parse().expect("a range")],
         allow_http: true,
         ports: (1..=u16::MAX).collect(),
         ..Policy::default()
-    };
+    }
+}
+
+/// An engine that may call this machine.
+async fn world(tries_max: u32) -> World {
     let settings = Settings { webhook_tries_max: tries_max, ..Settings::default() };
-    let world = World::with(Arc::new(MemoryStore::new()), settings, policy).await;
+    let world = World::with(Arc::new(MemoryStore::new()), settings, may_call_here()).await;
     world.publish(THREE_STEPS).await;
     world
 }
