@@ -14,12 +14,14 @@ use stepwell_core::run::{BatchRole, Run};
 use stepwell_core::time::Timestamp;
 use stepwell_store::memory::MemoryStore;
 use stepwell_store::{
-    Answer, Automation, BatchEvent, BatchFilter, BatchRun, DeadLetter, DeadLetterFilter, Due,
-    Epoch, Figures, Filter, Group, Input, Instance, Item, KeyHash, KeyHolder, Listed, Member,
+    Account, Answer, Automation, BatchEvent, BatchFilter, BatchRun, DeadLetter, DeadLetterFilter,
+    Due, Epoch, EventFilter, EventPlace, Events, Figures, Filter, Firing, FiringOutcome, Grant,
+    Granted, Group, Input, Instance, Item, KeyHash, KeyHolder, LedgerLine, Listed, Member,
     MemberFilter, NewRunbook, NewSubmission, NewWorkflow, Numbered, OutboxSettlement, Outgoing,
     Page, Pulse, QueueKey, Queued, Received, Reclaimed, Record, RunSummary, RunbookDocument,
     Settlement, Signal, Slice, StaleReport, Store, StoreError, StoredRun, Stub,
-    SubmissionSettlement, TokenRecord, Verdict, WorkflowDocument,
+    SubmissionSettlement, Subscription, TenantPolicy, TokenRecord, Trigger, TriggerFilter,
+    TriggerProgress, Verdict, WorkflowDocument,
 };
 use tokio::sync::mpsc;
 
@@ -473,6 +475,11 @@ impl Store for SimStore {
     }
 
     note! {
+        settle_dead_letters(settlements: Vec<(i64, Settlement)>) -> Vec<bool>;
+        put_trigger(trigger: Trigger) -> bool;
+        delete_trigger(tenant: Tenant, name: String) -> bool;
+        progress_triggers(progress: Vec<TriggerProgress>) -> Vec<bool>;
+        set_tenant_policy(tenant: Tenant, policy: Option<TenantPolicy>) -> ();
         reserve(kind: Numbered, count: u32) -> i64;
         publish_runbook(document: NewRunbook) -> RunbookDocument;
         deactivate_runbook(name: String, version: u32) -> bool;
@@ -481,6 +488,9 @@ impl Store for SimStore {
         set_automation(runbook: String, enabled: bool, actor: String, at: Timestamp) -> Automation;
         seen_keys(runbook: String, present: Vec<String>) -> Vec<String>;
         note_keys(runbook: String, keys: Vec<String>) -> ();
+        grant(grant: Grant) -> Granted;
+        put_subscription(subscription: Subscription) -> ();
+        delete_subscription(id: String) -> bool;
     }
 
     fn ddl(&self) -> String {
@@ -517,6 +527,20 @@ impl Store for SimStore {
         revoke_token(id: String, at: Timestamp) -> bool;
         secret(name: String, fresh: Vec<u8>) -> Vec<u8>;
         sweep(now: Timestamp, limit: usize) -> usize;
+        forget(stubs_before: Timestamp, firings_before: Timestamp, limit: usize) -> usize;
+        expiries(runs: Vec<RunId>) -> Vec<Option<Timestamp>>;
+        triggers(filter: TriggerFilter) -> Vec<Trigger>;
+        due_triggers(now: Timestamp, limit: usize) -> (Vec<Trigger>, Option<Timestamp>);
+        firings(tenant: Tenant, trigger: String, outcome: Option<FiringOutcome>, limit: usize)
+            -> Vec<Firing>;
+        known_firings(tenant: Tenant, trigger: String, keys: Vec<String>) -> Vec<bool>;
+        tenant_policies() -> Vec<(Tenant, TenantPolicy)>;
+        sweep_events(before: Timestamp, limit: usize) -> usize;
+        account(tenant: Tenant) -> Account;
+        ledger(tenant: Tenant, run: Option<RunId>, before: Option<i64>, limit: usize)
+            -> Vec<LedgerLine>;
+        events(filter: EventFilter, after: EventPlace, limit: usize) -> Events;
+        subscriptions() -> Vec<Subscription>;
         stub(run: RunId) -> Option<Stub>;
         runbook(name: String, version: Option<u32>) -> Option<RunbookDocument>;
         runbooks(name: Option<String>) -> Vec<RunbookDocument>;
