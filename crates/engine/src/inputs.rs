@@ -151,8 +151,21 @@ pub(crate) async fn inputs(shared: Arc<Shared>, intake: Intake) {
     }
 }
 
+/// Decides what waits for our runs, before something is asked of them that must come after it.
+///
+/// What was stored for another owner waits until its successor comes to it. A sweep asks again in the
+/// meantime, and whatever it asks next would be undone when its first word is read at last.
+pub(crate) async fn settle(shared: &Shared, intake: &Intake) -> Result<(), EngineError> {
+    if !shared.store.is_shared() || decide_all(shared, intake).await {
+        return Ok(());
+    }
+    let message = "what others have stored for our runs is not decided yet";
+    Err(EngineError::Unavailable(message.to_owned()))
+}
+
 /// Decides everything that waits; `false` if something is left that could not be decided now.
 async fn decide_all(shared: &Shared, intake: &Intake) -> bool {
+    let _alone = shared.deciding_inputs.lock().await;
     loop {
         let page = match shared.store.inputs(shared.epoch(), PAGE).await {
             Ok(page) => page,

@@ -69,6 +69,8 @@ pub(crate) struct Shared {
     pub(crate) waiters: Waiters,
     /// inputs of others may wait for our runs
     pub(crate) inputs: Notify,
+    /// held while they are decided, so that none of them is decided twice
+    pub(crate) deciding_inputs: tokio::sync::Mutex<()>,
     /// orders may wait in the queue
     pub(crate) submissions: Notify,
     pub(crate) hunger: Hunger,
@@ -103,6 +105,7 @@ impl Shared {
             fenced: AtomicBool::new(false),
             waiters: Waiters::default(),
             inputs: Notify::new(),
+            deciding_inputs: tokio::sync::Mutex::default(),
             submissions: Notify::new(),
             hunger: Hunger::default(),
             subscriptions: Subscriptions::default(),

@@ -18,6 +18,7 @@ use super::publish::{self, under_way};
 use super::write::{self, Along, Change, at_once, kept_changing, until_committed};
 use crate::catalog::CompiledRunbook;
 use crate::error::EngineError;
+use crate::inputs;
 use crate::intake::{Ask, Intake};
 use crate::shared::Shared;
 
@@ -279,6 +280,7 @@ impl Pass<'_> {
         batch: BatchId,
         changed: &[(Member, &MemberRow, [u8; 32])],
     ) -> Result<(), BatchError> {
+        inputs::settle(self.shared, self.intake).await?;
         let asks = changed.iter().map(|(member, row, _)| {
             let command = Command::Refresh { input: Some(row.data.clone()), special: None };
             Ask::command(member.run, command)

@@ -16,6 +16,7 @@ use super::members::{BatchRunPlan, begin, special, standing};
 use super::write::{self, Along};
 use crate::error::EngineError;
 use crate::group::Write;
+use crate::inputs;
 use crate::intake::{Answered, Ask, Intake, Reply};
 use crate::shared::Shared;
 
@@ -142,6 +143,7 @@ async fn do_page(
     sweep: &Sweep,
     members: Vec<Member>,
 ) -> Result<Vec<Write>, BatchError> {
+    inputs::settle(shared, intake).await?;
     let present = members.into_iter().filter(|member| member.removed_at.is_none());
     let by = |reason: &str| Act::new("system", reason);
     let command = match &sweep.kind {

@@ -41,6 +41,8 @@ pub(crate) struct Faulty {
     pub(crate) deaf: AtomicBool,
     /// one permit lets one takeover pass
     pub(crate) takeovers: Semaphore,
+    /// one permit lets one look at what others have stored for our runs pass
+    pub(crate) inputs: Semaphore,
     /// commits that have reached the gate
     pub(crate) arrived: tokio::sync::watch::Sender<usize>,
     /// one permit lets one note of a trigger pass
@@ -56,10 +58,21 @@ impl Faulty {
         let arrived = tokio::sync::watch::Sender::new(0);
         let deaf = AtomicBool::new(false);
         let takeovers = Semaphore::new(Semaphore::MAX_PERMITS);
+        let inputs = Semaphore::new(Semaphore::MAX_PERMITS);
         let notes = Semaphore::new(Semaphore::MAX_PERMITS);
         let notes_arrived = tokio::sync::watch::Sender::new(0);
         let faults = Mutex::default();
-        Arc::new(Self { inner, faults, gate, deaf, takeovers, arrived, notes, notes_arrived })
+        Arc::new(Self {
+            inner,
+            faults,
+            gate,
+            deaf,
+            takeovers,
+            inputs,
+            arrived,
+            notes,
+            notes_arrived,
+        })
     }
 
     /// Answers, unless signs of life and scans are to fail.
@@ -138,6 +151,13 @@ impl Store for Faulty {
         }))
     }
 
+    fn inputs(&self, epoch: Epoch, limit: usize) -> Answer<'_, Vec<Input>> {
+        Box::pin(async move {
+            self.inputs.acquire().await.expect("never closed").forget();
+            self.inner.inputs(epoch, limit).await
+        })
+    }
+
     fn ddl(&self) -> String {
         self.inner.ddl()
     }
@@ -146,7 +166,6 @@ impl Store for Faulty {
         hand_over(from: Epoch, runs: Vec<RunId>, to: Epoch) -> Vec<RunId>;
         retire(epoch: Epoch) -> ();
         instances() -> Vec<Instance>;
-        inputs(epoch: Epoch, limit: usize) -> Vec<Input>;
         listen(epoch: Epoch) -> mpsc::Receiver<Signal>;
         tell(from: Epoch, signal: Signal) -> ();
         load(runs: Vec<RunId>) -> Vec<StoredRun>;
