@@ -1,10 +1,13 @@
 //! Time as the connectors see it: handed in, so that a simulator can drive it.
 
+mod virtual_time;
+
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::watch;
 
+pub use self::virtual_time::VirtualClock;
 use crate::bus::Answer;
 
 /// Bounds one sleep, so that a wall clock that jumps forward is noticed.

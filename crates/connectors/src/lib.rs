@@ -5,6 +5,7 @@
 //! suite; a new one is done when it passes.
 
 pub mod bus;
+pub mod chance;
 pub mod clock;
 pub mod egress;
 pub mod file_drop;

@@ -8,7 +8,6 @@
 pub mod args;
 pub mod bugs;
 pub mod bus;
-pub mod chance;
 pub mod clients;
 pub mod clock;
 pub mod door;
@@ -32,3 +31,5 @@ pub mod trace;
 pub mod workers;
 pub mod workload;
 pub mod world;
+
+pub use stepwell_connectors::chance;

@@ -14,7 +14,7 @@ use stepwell_store::{
 };
 
 use crate::clients::Client;
-use crate::clock::{NOON_MS, VirtualClock};
+use crate::clock::{NOON_MS, at_noon};
 use crate::door::Door;
 use crate::faults::Kind;
 use crate::instances::Instances;
@@ -74,7 +74,7 @@ pub struct Outcome {
 #[must_use]
 pub fn run(options: &Options) -> Outcome {
     listen_for_panics();
-    let clock = VirtualClock::new();
+    let clock = at_noon();
     let sleeping = Arc::clone(&clock);
     let runtime = tokio::runtime::Builder::new_current_thread()
         // Only when nobody has anything to do does time pass.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use stepwell_connectors::clock::Clock;
-use stepwell_sim::clock::{NOON_MS, SkewedClock, VirtualClock};
+use stepwell_sim::clock::{NOON_MS, SkewedClock, at_noon};
 
 #[test]
 fn an_hour_passes_at_once_when_everybody_sleeps() {
-    let clock = VirtualClock::new();
+    let clock = at_noon();
     let sleeping = Arc::clone(&clock);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .on_thread_park(move || sleeping.advance())

@@ -5,8 +5,6 @@
 //! what would happen if the workers behaved as stated.
 
 mod args;
-mod chance;
-mod clock;
 mod ledger;
 mod members;
 mod nest;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use stepwell_connectors::chance::Chance;
 use stepwell_core::duration::Interval;
 use stepwell_core::template::near;
 use stepwell_dialects::runbooks::Runbook;
 use stepwell_dialects::runbooks::document::RunbookStep;
 
 use super::args::{RehearseArguments, Share, Stated};
-use super::chance::Chance;
 use super::place::Place;
 use crate::failure::Failure;
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use stepwell_connectors::bus::embedded::{EmbeddedBus, Settings as BusSettings};
-use stepwell_connectors::clock::Clock;
+use stepwell_connectors::chance::Chance;
+use stepwell_connectors::clock::{Clock, VirtualClock};
 use stepwell_connectors::egress::{Egress, Policy};
 use stepwell_core::batch::{Batch, BatchMode};
 use stepwell_core::id::BatchId;
@@ -14,8 +15,6 @@ use stepwell_dialects::runbooks::rows::MemberRow;
 use stepwell_engine::{Engine, IdSource, Parts, Scheduler, Settings};
 use stepwell_store::memory::MemoryStore;
 
-use super::chance::Chance;
-use super::clock::RehearsalClock;
 use super::ledger::{Book, Ledger};
 use super::script::Script;
 use super::workers::Workers;
@@ -55,7 +54,7 @@ pub(super) struct Played {
 impl Piece {
     /// Plays it to its end; `look` is shown the batch from time to time. Blocks the thread.
     pub(super) fn play(self, look: impl FnMut(&Batch)) -> Result<Played, Failure> {
-        let clock = RehearsalClock::new(self.first_due_ms() - LEAD_MS, self.speed);
+        let clock = VirtualClock::new(self.first_due_ms() - LEAD_MS, self.speed);
         let sleeping = Arc::clone(&clock);
         let runtime = tokio::runtime::Builder::new_current_thread()
             // Only when nobody has anything to do does time pass.
@@ -69,7 +68,7 @@ impl Piece {
 
     async fn perform(
         self,
-        clock: Arc<RehearsalClock>,
+        clock: Arc<VirtualClock>,
         look: impl FnMut(&Batch),
     ) -> Result<Played, Failure> {
         let parts = parts(Arc::clone(&clock) as _, self.script.seed())?;
@@ -116,7 +115,7 @@ impl Piece {
 /// Looks at the batch until it is over and so is everything that followed from it.
 async fn follow(
     engine: &Engine,
-    clock: &RehearsalClock,
+    clock: &VirtualClock,
     id: BatchId,
     end_ms: i64,
     mut look: impl FnMut(&Batch),

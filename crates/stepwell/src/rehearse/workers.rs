@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use stepwell_connectors::bus::LaneSet;
-use stepwell_connectors::clock::Clock;
+use stepwell_connectors::clock::{Clock, VirtualClock};
 use stepwell_core::command::{Command, Fence, StepRef};
 use stepwell_core::credit::Credits;
 use stepwell_core::definition::StepSpec;
@@ -14,7 +14,6 @@ use stepwell_dialects::runbooks::Runbook;
 use stepwell_engine::{Ask, Engine, Take, Taken};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::clock::RehearsalClock;
 use super::ledger::{Book, Job};
 use super::nest::put;
 use super::place::Place;
@@ -33,7 +32,7 @@ const REST_MS: u64 = 1_000;
 #[derive(Clone)]
 pub(super) struct Workers {
     pub(super) engine: Engine,
-    pub(super) clock: Arc<RehearsalClock>,
+    pub(super) clock: Arc<VirtualClock>,
     pub(super) script: Arc<Script>,
     pub(super) runbook: Arc<Runbook>,
     pub(super) book: Arc<Book>,

@@ -33,24 +33,24 @@ fn a_week_is_rehearsed_in_seconds_and_told_as_a_timeline() {
         Rehearsal of mailbox-migration: 100 members, from T-5d1h to T+1d, seed 1
 
         PHASE     DUE     TOOK   HALF DONE  DONE  FAILED  ATTEMPTS  RETRIES  POLLS
-        (init)    T-5d1h  2s                              1         0        0
-        announce  T-5d    2m13s  4s         100   0       107       7        0
-        prepare   T-4h    1m17s  10s        100   0       213       13       0
-        cutover   T-0     1h31m  45m13s     91    9       203       3        309
-        verify    T+1d    1m12s  5s         91    0       99        8        0
+        (init)    T-5d1h  7s                              1         0        0
+        announce  T-5d    1m14s  5s         100   0       107       7        0
+        prepare   T-4h    1m16s  10s        100   0       206       6        0
+        cutover   T-0     1h31m  45m13s     90    10      207       7        321
+        verify    T+1d    1m13s  5s         90    0       94        4        0
 
         POOL       JOBS  AT ONCE  IN BUSIEST MINUTE  WHICH IS  BUSY
-        worker-01  530   100      196                T-4h      43m2s
-        worker-02  421   100      109                T+45m     14m10s
+        worker-01  519   100      199                T-4h      44m3s
+        worker-02  438   100      110                T+45m     15m29s
 
-        SLOWEST MEMBER  TOOK    LONGEST IN
-        member-00047    1h31m   cutover (1h31m)
-        member-00022    1h31m   cutover (1h31m)
-        member-00057    1h31m   cutover (1h31m)
-        member-00027    47m44s  cutover (45m12s)
-        member-00082    47m42s  cutover (45m12s)
+        SLOWEST MEMBER  TOOK   LONGEST IN
+        member-00053    1h32m  cutover (1h31m)
+        member-00012    1h31m  cutover (1h31m)
+        member-00027    1h31m  cutover (1h31m)
+        member-00068    1h31m  cutover (1h31m)
+        member-00015    1h31m  cutover (1h31m)
 
-        completed: 91 of 100 succeeded, 9 failed, 9 rolled back
+        completed: 90 of 100 succeeded, 10 failed, 10 rolled back
     "#]]
     .assert_eq(&told.stdout);
     assert!(told.stderr.contains("6d1h rehearsed in"), "{}", told.stderr);

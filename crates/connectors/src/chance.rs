@@ -1,7 +1,11 @@
-//! Chance from a seed: the only source of randomness in a world.
+//! Chance from a seed: what is drawn under a name does not depend on what is drawn under another.
 //!
-//! Every actor and every kind of fault has a stream of its own, so that taking one away leaves what
-//! the others draw as it was. That is what makes shrinking work.
+//! In a simulated world every actor and every kind of fault has a stream of its own, so that taking one
+//! away leaves what the others draw as it was. In a rehearsal the same question gets the same answer, in
+//! whatever order questions come.
+
+/// The golden ratio in 64 bits: successive states lie far apart.
+const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A stream of numbers that a seed and a name determine.
 #[derive(Clone, Debug)]
@@ -10,19 +14,26 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// The stream of a name in the world of a seed.
+    /// The stream of a name under a seed.
     #[must_use]
     pub fn of(seed: u64, name: &str) -> Self {
-        let named = name.bytes().fold(seed ^ 0x9e37_79b9_7f4a_7c15, |state, byte| {
-            mix(state ^ u64::from(byte)).wrapping_add(0x9e37_79b9_7f4a_7c15)
-        });
+        let named = name
+            .bytes()
+            .fold(seed ^ STRIDE, |state, byte| mix(state ^ u64::from(byte)).wrapping_add(STRIDE));
         Self { state: named }
     }
 
     /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.state = self.state.wrapping_add(STRIDE);
         mix(self.state)
+    }
+
+    /// A number from 0 up to, but not including, 1.
+    pub fn share(&mut self) -> f64 {
+        /// As many bits as a float can hold exactly.
+        const PRECISION: u64 = 1 << 53;
+        (self.bits() % PRECISION) as f64 / PRECISION as f64
     }
 
     /// A number below `bound`; 0 if there is none.

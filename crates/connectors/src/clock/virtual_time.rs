@@ -1,8 +1,8 @@
 //! Time that passes only when nobody has anything to do.
 //!
 //! The runtime says when its last task has gone to sleep; then the clock moves to the earliest
-//! sleeper. So a week takes as long as its events take, and two rehearsals of a seed see the same
-//! moments in the same order. With a speed the clock also waits, for people who want to look on.
+//! sleeper. So a week takes as long as its events take, and two runs of a seed see the same moments in
+//! the same order. With a speed the clock also waits, for people who want to look on.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -11,13 +11,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use stepwell_connectors::bus::Answer;
-use stepwell_connectors::clock::Clock;
+use super::Clock;
+use crate::bus::Answer;
 
-/// The clock of a rehearsal.
+/// Longer than anything lasts that is watched by such a clock: fifty years.
+const EVER_MS: i64 = 50 * 365 * 86_400_000;
+
+/// A clock that moves on when everybody sleeps: for the simulator and for rehearsals.
 #[derive(Debug)]
-pub(super) struct RehearsalClock {
+pub struct VirtualClock {
     state: Mutex<State>,
+    /// whoever sleeps until then is woken by something else, or never
+    forever_ms: i64,
     /// so many times faster than the wall clock; `None`: as fast as it goes
     speed: Option<f64>,
 }
@@ -30,20 +35,23 @@ struct State {
     lain_down: u64,
 }
 
-impl RehearsalClock {
-    /// A clock that stands at `now_ms`.
-    pub(super) fn new(now_ms: i64, speed: Option<f64>) -> Arc<Self> {
+impl VirtualClock {
+    /// A clock that stands at `now_ms`, and runs so many times faster than the wall clock; without a
+    /// speed, as fast as it goes.
+    #[must_use]
+    pub fn new(now_ms: i64, speed: Option<f64>) -> Arc<Self> {
         let state = State { now_ms, sleepers: BTreeMap::new(), lain_down: 0 };
-        Arc::new(Self { state: Mutex::new(state), speed })
+        let forever_ms = now_ms.saturating_add(EVER_MS);
+        Arc::new(Self { state: Mutex::new(state), forever_ms, speed })
     }
 
-    /// Sleeps for so many milliseconds of rehearsed time.
-    pub(super) async fn sleep_ms(&self, millis: u64) {
+    /// Sleeps for so many milliseconds of this time.
+    pub async fn sleep_ms(&self, millis: u64) {
         self.sleep_until_ms(self.now_ms().saturating_add_unsigned(millis)).await;
     }
 
     /// Moves to the earliest sleeper and wakes all whose moment that is.
-    pub(super) fn advance(&self) {
+    pub fn advance(&self) {
         let Some(next_ms) = self.state().sleepers.keys().next().map(|(at_ms, _)| *at_ms) else {
             return;
         };
@@ -76,7 +84,7 @@ impl RehearsalClock {
     }
 }
 
-impl Clock for RehearsalClock {
+impl Clock for VirtualClock {
     fn now_ms(&self) -> i64 {
         self.state().now_ms
     }
@@ -88,7 +96,7 @@ impl Clock for RehearsalClock {
 
 /// One sleeper; leaves its place when it is dropped.
 struct Sleep<'a> {
-    clock: &'a RehearsalClock,
+    clock: &'a VirtualClock,
     at_ms: i64,
     place: Option<(i64, u64)>,
 }
@@ -101,8 +109,7 @@ impl Future for Sleep<'_> {
         if state.now_ms >= self.at_ms {
             return Poll::Ready(());
         }
-        // Whoever waits for the end of time is woken by something else.
-        if self.at_ms < i64::MAX {
+        if self.at_ms < self.clock.forever_ms {
             let place = self.place.unwrap_or_else(|| {
                 state.lain_down += 1;
                 (self.at_ms, state.lain_down)
