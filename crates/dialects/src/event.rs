@@ -117,7 +117,7 @@ impl<'r> Telling<'r> {
     /// A run whose worker does all steps of an attempt has begun when a worker has it; any other
     /// when its first step was sent out.
     fn keeps_its_worker(&self) -> bool {
-        self.run.header.terms.as_ref().is_some_and(|terms| terms.keeping.is_some())
+        self.run.keeping().is_some()
     }
 
     fn wait(&mut self) {

@@ -2,8 +2,9 @@
 //!
 //! [`workflow`] reads the documents that every dialect but the runbooks follows. Each dialect is a
 //! module of its own with the same file names in all of them: [`commands`], [`platform`],
-//! [`runbooks`], [`workspaces`]. [`event`] is what others are told of runs of all dialects. [`fields`], [`yaml`] and [`problem`] are what all readers are made of. Nothing in
-//! this crate decides what a run does next: that is for `stepwell_core`.
+//! [`runbooks`], [`workspaces`]. [`event`] is what others are told of runs, whatever their dialect.
+//! [`fields`], [`yaml`] and [`problem`] are what all readers are made of. Nothing in this crate decides
+//! what a run does next: that is for `stepwell_core`.
 
 pub mod amount;
 pub mod commands;

@@ -14,6 +14,7 @@ use stepwell_dialects::commands::{self, outcome};
 use stepwell_dialects::fields::parse_json;
 use stepwell_dialects::runbooks::{self, JobId, Offset, event};
 use stepwell_dialects::workflow::{self, Checks};
+use stepwell_dialects::workspaces::{self, redact, trigger};
 
 /// Data that stays below the limit on what a template may grow to.
 const DATA_MAX: usize = 200_000;
@@ -22,7 +23,7 @@ const DATA_MAX: usize = 200_000;
 pub type Reader = fn(&[u8]);
 
 /// Every reader by the name of its target, which is also the name of its folder in the corpus.
-pub const READERS: [(&str, Reader); 7] = [
+pub const READERS: [(&str, Reader); 8] = [
     ("condition", condition),
     ("envelope", envelope),
     ("history", history),
@@ -30,6 +31,7 @@ pub const READERS: [(&str, Reader); 7] = [
     ("runbook", runbook),
     ("template", template),
     ("workflow", workflow),
+    ("workspace", workspace),
 ];
 
 /// A condition that is read is printed so that it reads the same, and is judged or said not to be.
@@ -169,4 +171,35 @@ pub fn workflow(bytes: &[u8]) {
         }
         Err(problems) => assert!(!problems.to_string().is_empty(), "a refusal says why"),
     }
+}
+
+/// Any bytes are a request, a message, a policy and a trigger of a workspace, or are refused with the
+/// reason; what is read is written so that it reads the same; and no text shows more than it may.
+pub fn workspace(bytes: &[u8]) {
+    let refusals = [
+        workspaces::request::read(bytes, None).err().map(|rejection| rejection.to_string()),
+        workspaces::policy::read(bytes).err().map(|rejection| rejection.to_string()),
+    ];
+    assert!(refusals.iter().flatten().all(|why| !why.is_empty()), "a rejection says why");
+    match workspaces::envelope::read(bytes) {
+        Ok(message) => {
+            let written = message.to_body();
+            assert_eq!(workspaces::envelope::read(written.as_bytes()), Ok(message), "{written}");
+        }
+        Err(poison) => assert!(!poison.description.is_empty(), "poison says why"),
+    }
+    match trigger::read(bytes) {
+        Ok(trigger) => {
+            let stored = trigger.to_json();
+            let again = trigger::of_json(&stored).expect("what was written can be read");
+            assert_eq!(again.to_json(), stored, "it reads the same");
+        }
+        Err(problems) => assert!(!problems.to_string().is_empty(), "a refusal says why"),
+    }
+    let Ok(text) = str::from_utf8(bytes) else { return };
+    let shown = redact::message(text);
+    assert!(shown.chars().count() <= redact::MESSAGE_CHARS_MAX, "{shown:?} is too long");
+    assert!(!shown.contains(['@', '\n']), "{shown:?} shows an address or a second line");
+    let code = redact::code(text);
+    assert!((1..=redact::CODE_CHARS_MAX).contains(&code.len()), "{code:?} is no code");
 }

@@ -181,7 +181,7 @@ fn check_version(value: &Value) -> Result<(), Poison> {
     }
     let description = match given {
         Value::Null => "the message does not say its version; \"v\": 1 is known".to_owned(),
-        Value::Number(number) => format!("version {number} is not known; 1 is"),
+        Value::String(text) => format!("version {} is not known; the number 1 is", quoted(text)),
         other => format!("version {} is not known; 1 is", quoted(&other.to_string())),
     };
     Err(Poison { reason: VERSION_UNKNOWN, description })

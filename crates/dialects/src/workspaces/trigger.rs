@@ -186,13 +186,14 @@ impl Kind {
     }
 }
 
-/// Reads the document of a trigger: JSON if it begins with a brace, else YAML.
+/// Reads the document of a trigger: JSON if it begins as JSON does, else YAML.
 ///
 /// # Errors
 ///
 /// Every problem of the document.
 pub fn read(source: &[u8]) -> Result<Trigger, Problems> {
-    if source.trim_ascii_start().starts_with(b"{") {
+    let inside = source.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    if inside.is_some_and(|inside| inside.starts_with(b"\"")) {
         return of_json(&parse_json(source)?);
     }
     of_tree(&yaml::read(source)?)

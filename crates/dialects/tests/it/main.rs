@@ -20,4 +20,5 @@ mod refused_fields;
 mod refused_graphs;
 mod runbooks;
 mod status;
+mod workspaces;
 mod world;

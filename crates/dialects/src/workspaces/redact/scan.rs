@@ -46,8 +46,8 @@ type Found = (String, usize);
 /// Looks at the text from a place on; `None` if what begins there is nothing of its kind.
 type Rule = fn(&[char], usize) -> Option<Found>;
 
-/// In the order in which they are tried: who comes first may contain what others look for.
-const RULES: [Rule; 8] = [quoted, bearer, pair, user_of_url, query, mail, address, token];
+/// Tried where a word begins, in this order: who comes first may contain what others look for.
+const RULES: [Rule; 7] = [quoted, bearer, pair, user_of_url, mail, address, token];
 
 /// The text in one line, with everything that a rule recognizes replaced.
 pub(super) fn masked(text: &str) -> String {
@@ -57,7 +57,8 @@ pub(super) fn masked(text: &str) -> String {
     while let Some(c) = chars.get(at) {
         let begins = at == 0 || !chars[at - 1].is_alphanumeric();
         let found = if begins { RULES.iter().find_map(|rule| rule(&chars, at)) } else { None };
-        match found.or_else(|| number(&chars, at)) {
+        let found = found.or_else(|| query(&chars, at)).or_else(|| number(&chars, at));
+        match found {
             Some((mark, end)) => {
                 out.push_str(&mark);
                 at = end;
@@ -119,7 +120,7 @@ fn bearer(chars: &[char], at: usize) -> Option<Found> {
     let end = run(chars, at, char::is_alphabetic);
     let word: String = chars[at..end].iter().collect();
     let follows = chars.get(end) == Some(&' ') && end + 1 < chars.len();
-    if !follows || !["bearer", "basic", "digest"].contains(&word.to_lowercase().as_str()) {
+    if !follows || !["bearer", "basic"].contains(&word.to_lowercase().as_str()) {
         return None;
     }
     Some((format!("{word} [secret]"), run(chars, end + 1, |c| c != ' ')))
@@ -142,7 +143,8 @@ fn pair(chars: &[char], at: usize) -> Option<Found> {
     if stop == value {
         return None;
     }
-    Some((format!("{word}{} {mark}", chars[sign]), stop))
+    let between: String = chars[end..value].iter().collect();
+    Some((format!("{word}{between}{mark}"), stop))
 }
 
 /// The user and password in `https://user:password@host`.
