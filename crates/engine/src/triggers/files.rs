@@ -44,6 +44,8 @@ pub(super) struct Watched {
     taken: BTreeMap<String, DroppedFile>,
     /// firings may be queued: at first a crash may have left some
     may_wait: bool,
+    /// the last look found no directory: what it said of it is over with the next that does
+    look_failed: bool,
 }
 
 /// What became of a turn.
@@ -71,6 +73,7 @@ impl Watched {
             settled: VecDeque::new(),
             taken: BTreeMap::new(),
             may_wait: true,
+            look_failed: true,
         })
     }
 
@@ -81,6 +84,7 @@ impl Watched {
         let noted = match self.take(shared, intake).await {
             Ok(noted) => noted,
             Err(TriggerError::Directory(error)) => {
+                self.look_failed = true;
                 self.note(shared, Vec::new(), Some(error.to_string())).await
             }
             Err(TriggerError::Engine(error)) => Err(error),
@@ -111,7 +115,13 @@ impl Watched {
         } else if !self.settled.is_empty() {
             self.look_at = shared.now();
         }
-        Ok(self.note(shared, turn.firings, turn.error).await)
+        // Why a file made no job is said until another makes one.
+        let looked_well = std::mem::take(&mut self.look_failed);
+        let error = match turn.firings.is_empty() && !looked_well {
+            true => self.trigger.last_error.clone(),
+            false => turn.error,
+        };
+        Ok(self.note(shared, turn.firings, error).await)
     }
 
     /// Firings that an earlier turn has left.
@@ -126,9 +136,11 @@ impl Watched {
 
     /// Looks what lies there, and finds what has not changed for long enough.
     async fn scan(&mut self, shared: &Shared) -> Result<(), TriggerError> {
-        let now = shared.now();
+        let begun_at = shared.now();
         let glob = self.glob.clone();
         let files = self.blocking(shared, move |directory| directory.files(&glob)).await?;
+        // A look may take long: what is new may be as new as its end, what is old as its beginning.
+        let seen_at = shared.now();
         let mut lying: BTreeMap<String, DroppedFile> =
             files.into_iter().map(|file| (file.name.clone(), file)).collect();
         self.taken.retain(|name, taken| lying.get(name) == Some(taken));
@@ -137,9 +149,9 @@ impl Watched {
         for (name, file) in lying {
             let since = match seen.remove(&name) {
                 Some((same, since)) if same == file => since,
-                _ => now,
+                _ => seen_at,
             };
-            if now.since(since) >= self.files.settle {
+            if begun_at.since(since) >= self.files.settle {
                 self.settled.push_back(file);
             } else {
                 self.unsettled.insert(name, (file, since));
