@@ -20,20 +20,20 @@ use crate::faulty::Faulty;
 use crate::world::{NOON_MS, THREE_STEPS, World, report, start, success, take_of};
 
 /// A store that several engines share, with one clock for all.
-struct Town {
-    store: MemoryStore,
+pub(crate) struct Town {
+    pub(crate) store: MemoryStore,
     clock: Arc<ManualClock>,
 }
 
 impl Town {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let clock = Arc::new(ManualClock::new(NOON_MS));
         let hands = Arc::clone(&clock);
         let now = move || Timestamp::from_millis(hands.now_ms());
         Self { store: MemoryStore::shared(now), clock }
     }
 
-    async fn instance(&self) -> World {
+    pub(crate) async fn instance(&self) -> World {
         self.instance_with(Ownership::default()).await
     }
 
@@ -49,7 +49,7 @@ impl Town {
     }
 
     /// Lets time pass in small steps, so that everybody who lives can give signs of life.
-    async fn pass(&self, seconds: u64) {
+    pub(crate) async fn pass(&self, seconds: u64) {
         for _ in 0..seconds {
             self.clock.advance(Duration::from_secs(1));
             settle().await;
@@ -69,7 +69,7 @@ async fn settle() {
     }
 }
 
-async fn until_owned_by(town: &Town, run: RunId, engine: &Engine) {
+pub(crate) async fn until_owned_by(town: &Town, run: RunId, engine: &Engine) {
     let id = engine.stats().owner_id;
     loop {
         let instances = town.store.instances().await.expect("reads");

@@ -3,6 +3,7 @@
 mod attempts;
 mod credits;
 mod restarts;
+mod several;
 mod told;
 
 use std::sync::Arc;
