@@ -64,6 +64,12 @@ codes! {
     /// The token of a callback was not made for this attempt, or has expired.
     InvalidCallbackToken = "invalid_callback_token", UNAUTHORIZED, "The callback token is not valid",
         "Call the URL in the directive's `callback_urls` unchanged, and repeat the directive's ids in the body.";
+    /// A webhook is not signed with the trigger's secret, or was signed too long ago.
+    InvalidSignature = "invalid_signature", UNAUTHORIZED, "The signature is not valid",
+        "Sign the body with the trigger's secret as Standard Webhooks describes, and send it at once.";
+    /// The account of the workspace does not cover the estimate.
+    CreditsShort = "credits_short", PAYMENT_REQUIRED, "The workspace has too few credits",
+        "Grant credits to the workspace, or send a lower `credits_estimate`; no job was made.";
     /// The role may not do this.
     Forbidden = "forbidden", FORBIDDEN, "The role does not allow this",
         "Use a token whose role may do this; docs/access.md has the table.";
@@ -91,6 +97,15 @@ codes! {
     /// There is no such dead letter, or it is another tenant's.
     DeadLetterNotFound = "dead_letter_not_found", NOT_FOUND, "There is no such dead letter",
         "GET /v1/dead-letters lists the dead letters that the token may see.";
+    /// There is no such workspace for the caller: it is another tenant's.
+    WorkspaceNotFound = "workspace_not_found", NOT_FOUND, "There is no such workspace",
+        "Name the workspace that the token belongs to.";
+    /// The workspace has no such trigger.
+    TriggerNotFound = "trigger_not_found", NOT_FOUND, "There is no such trigger",
+        "GET /v1/workspaces/{workspace_id}/triggers lists the triggers of the workspace.";
+    /// There is no such subscription, or it is another tenant's.
+    SubscriptionNotFound = "subscription_not_found", NOT_FOUND, "There is no such subscription",
+        "GET /v1/subscriptions lists the subscriptions that the token may see.";
     /// There is no such token, or it is another tenant's.
     TokenNotFound = "token_not_found", NOT_FOUND, "There is no such token",
         "GET /v1/tokens lists the tokens.";
@@ -145,6 +160,9 @@ codes! {
     /// There is nothing to take up again in this dead letter.
     NotReplayable = "not_replayable", CONFLICT, "The dead letter cannot be replayed",
         "Correct the cause and discard the dead letter.";
+    /// The trigger is switched off.
+    TriggerDisabled = "trigger_disabled", CONFLICT, "The trigger is switched off",
+        "Switch it on with POST /v1/workspaces/{workspace_id}/triggers/{name}:enable.";
     /// The batch has ended, and what has ended never changes.
     BatchEnded = "batch_ended", CONFLICT, "The batch has ended",
         "GET /api/batches/{batch} shows how it ended; make a new batch of those who are left.";
@@ -178,9 +196,12 @@ codes! {
     /// Retention has deleted the job.
     JobDeleted = "job_deleted", GONE, "The job was deleted",
         "It had ended and its time of retention was over; only the fact remains.";
-    /// The job has changed since it was read.
-    VersionMismatch = "version_mismatch", PRECONDITION_FAILED, "The job has changed",
-        "Read the job again, and decide again with its new `ETag`.";
+    /// Events after the place that was named are no longer kept.
+    EventsMissed = "events_missed", GONE, "Some events are no longer kept",
+        "Read on from the oldest that are kept, and look up the jobs in between.";
+    /// The job or the trigger has changed since it was read.
+    VersionMismatch = "version_mismatch", PRECONDITION_FAILED, "It has changed since it was read",
+        "Read it again, and decide again with its new version.";
     /// The body is too large.
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE, "The body is too large",
         "Keep large data elsewhere and pass a reference.";
@@ -199,12 +220,13 @@ codes! {
     /// An event has a type that nobody here knows; it was kept as a dead letter.
     UnknownMessageType = "unknown_message_type", UNPROCESSABLE_ENTITY, "The type of the event is not known",
         "Send one of the types that `detail` names in the header `MessageType`.";
+    /// A message of the queue names no job of the workspace, or is not what it must be; it was kept as
+    /// a dead letter.
+    PoisonMessage = "poison_message", UNPROCESSABLE_ENTITY, "The message cannot be used",
+        "Delete the message from the queue: it is kept as a dead letter, and no job was touched.";
     /// The data source did not answer as it should.
     SourceFailed = "source_failed", FAILED_DEPENDENCY, "The data source did not answer",
         "Look at the data source, or correct the query of the runbook; nothing was written.";
-    /// The account of the workspace does not cover the estimate.
-    CreditsShort = "credits_short", PAYMENT_REQUIRED, "The workspace has too few credits",
-        "Grant credits to the workspace, or send a lower `credits_estimate`; no job was made.";
     /// The tenant has as many open jobs as it may.
     TenantFull = "tenant_full", TOO_MANY_REQUESTS, "The tenant has too many open jobs",
         "Wait until some have ended, then send the same request again.";

@@ -11,7 +11,7 @@ use serde::Serialize;
 use stepwell_core::refusal::Refusal;
 use stepwell_dialects::commands::{Rejection, RejectionKind};
 use stepwell_dialects::problem::{Problem, Problems, Report, quoted};
-use stepwell_engine::{BatchError, EngineError};
+use stepwell_engine::{BatchError, EngineError, TriggerError};
 use stepwell_store::StoreError;
 
 pub use crate::code::Code;
@@ -232,6 +232,29 @@ impl From<BatchError> for ApiError {
                 Problem::new(source.code(), detail).at("data_source"),
             ),
             BatchError::Engine(error) => error.into(),
+        }
+    }
+}
+
+impl From<TriggerError> for ApiError {
+    fn from(error: TriggerError) -> Self {
+        let detail = error.to_string();
+        let invalid = |path: &str| {
+            let problem = Problem::new("invalid", detail.clone()).at(path);
+            Self::of_problems(Code::InvalidRequest, problem)
+        };
+        match error {
+            TriggerError::NotFound(_) => Self::new(Code::TriggerNotFound, detail),
+            TriggerError::Disabled(_) => Self::new(Code::TriggerDisabled, detail),
+            TriggerError::Changed { .. } => Self::new(Code::VersionMismatch, detail),
+            TriggerError::NotByHand(_) | TriggerError::NoHook(_) => invalid("kind"),
+            TriggerError::Signature(_) => Self::new(Code::InvalidSignature, detail),
+            TriggerError::NoSecret(_) => Self::internal(&detail),
+            TriggerError::Rejected(rejection) => rejection.into(),
+            TriggerError::Schedule(_) => invalid("schedule"),
+            TriggerError::Directory(_) | TriggerError::Glob(_) => invalid("file_drop"),
+            TriggerError::WorkflowNotFound(_) => Self::new(Code::WorkflowNotFound, detail),
+            TriggerError::Engine(error) => error.into(),
         }
     }
 }

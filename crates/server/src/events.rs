@@ -34,7 +34,7 @@ use crate::schema;
 use crate::serve::Stopping;
 use crate::state::Api;
 
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A comment now and then keeps proxies from taking the silence for the end.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);

@@ -10,13 +10,23 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse;
 use serde_json::Value;
 use stepwell_core::id::RunId;
+use stepwell_core::run::Dialect;
 use stepwell_dialects::fields::{Field, Fields, parse_json};
 use stepwell_dialects::problem::{Report, quoted};
 
 use crate::error::{ApiError, Code};
+use crate::job_id;
 
 /// A sender slower than this is cut off.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// The dialects by their words, for readers.
+pub(crate) const DIALECTS: [(&str, Dialect); 4] = [
+    ("runbooks", Dialect::Runbooks),
+    ("platform", Dialect::Platform),
+    ("workspaces", Dialect::Workspaces),
+    ("commands", Dialect::Commands),
+];
 
 /// The bytes of a body that says it is JSON.
 pub(crate) struct JsonBytes(pub(crate) Bytes);
@@ -52,13 +62,38 @@ impl<S: Send + Sync> FromRequest<S> for JsonBody {
     }
 }
 
+const YAML_KINDS: [&str; 5] =
+    ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/plain"];
+
+/// The bytes of a body, whatever it says it is.
+pub(crate) struct RawBody(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for RawBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        Ok(Self(read(request, state).await?))
+    }
+}
+
+/// The bytes of a document that says it is JSON or YAML.
+pub(crate) struct Document(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Document {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let kinds: Vec<&str> = ["application/json"].into_iter().chain(YAML_KINDS).collect();
+        expect_kind(request.headers(), &kinds)?;
+        Ok(Self(read(request, state).await?))
+    }
+}
+
 impl<S: Send + Sync> FromRequest<S> for YamlText {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        const KINDS: [&str; 5] =
-            ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "text/plain"];
-        expect_kind(request.headers(), &KINDS)?;
+        expect_kind(request.headers(), &YAML_KINDS)?;
         let bytes = read(request, state).await?;
         let text = stepwell_dialects::problem::utf8(&bytes)
             .map_err(|problem| ApiError::of_problems(Code::MalformedRequest, problem))?;
@@ -145,7 +180,8 @@ impl<S: Sync> FromRequestParts<S> for JobPart {
 }
 
 fn run_id(text: &str) -> Result<RunId, ApiError> {
-    let id = text.parse().map_err(|_| ApiError::new(Code::JobNotFound, "there is no such job"))?;
+    let missing = || ApiError::new(Code::JobNotFound, "there is no such job");
+    let id = job_id::read(text).ok_or_else(missing)?;
     tracing::Span::current().record("job_id", tracing::field::display(id));
     Ok(id)
 }
@@ -254,6 +290,12 @@ impl<S: Sync> FromRequestParts<S> for Query {
 }
 
 impl Query {
+    /// Takes a parameter out, whoever reads the rest.
+    pub(crate) fn take(&mut self, name: &str) -> Option<String> {
+        let place = self.0.iter().position(|(known, _)| known == name)?;
+        Some(self.0.remove(place).1)
+    }
+
     /// The parameters, if each of them is one of these: a misspelled filter must not widen a list.
     pub(crate) fn known(self, names: &[&'static str]) -> Result<Parameters, ApiError> {
         for (name, _) in &self.0 {

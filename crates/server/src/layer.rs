@@ -30,7 +30,7 @@ pub(crate) async fn around(State(api): State<Api>, mut request: Request, next: N
     // The pattern is logged, never the address: the address of a callback holds its proof.
     let span = tracing::info_span!(
         "request", %method, route, request_id = id.as_str(),
-        status = Empty, job_id = Empty, correlation_id = Empty, subject = Empty, code = Empty,
+        status = Empty, job_id = Empty, trace_id = Empty, correlation_id = Empty, subject = Empty, code = Empty,
     );
     let mut response = async {
         match api.settings().hosts.check(&request) {

@@ -8,11 +8,13 @@
 pub mod auth;
 mod code;
 pub mod error;
+mod event_log;
 mod events;
 mod extract;
 mod fingerprint;
 mod history;
 mod host;
+mod job_id;
 mod layer;
 mod metrics;
 mod openapi;

@@ -13,9 +13,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+use stepwell_core::time::Timestamp;
 use stepwell_dialects::moment;
 use stepwell_engine::{Engine, EngineError};
-use stepwell_store::InstanceState;
+use stepwell_store::{Figures, InstanceState};
 
 use crate::routes::instances;
 
@@ -46,6 +47,11 @@ struct Owner {
     instance: String,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct GivenUp {
+    reason: String,
+}
+
 /// Counters of the server, with the engine's beside them in one registry.
 pub(crate) struct HttpMetrics {
     registry: Registry,
@@ -55,6 +61,8 @@ pub(crate) struct HttpMetrics {
     owned: Family<Owner, Gauge>,
     runs_open: Gauge<u64, AtomicU64>,
     dead_letters: Gauge<u64, AtomicU64>,
+    given_up: Family<GivenUp, Gauge>,
+    given_up_oldest: Family<GivenUp, Gauge>,
     outbox: Gauge<u64, AtomicU64>,
 }
 
@@ -81,18 +89,40 @@ impl HttpMetrics {
             "Dead letters that nobody has settled",
             Gauge::<u64, AtomicU64>::clone(&dead_letters),
         );
+        let (given_up, given_up_oldest) = <(Family<GivenUp, Gauge>, _)>::default();
+        registry.register(
+            "stepwell_dead_letters_by_reason",
+            "Dead letters that nobody has settled, by why they were given up",
+            Clone::clone(&given_up),
+        );
+        registry.register(
+            "stepwell_dead_letter_oldest_seconds",
+            "How long the oldest of them has waited",
+            Family::<GivenUp, Gauge>::clone(&given_up_oldest),
+        );
         registry.register(
             "stepwell_outbox",
             "Messages to the outside that wait",
             Gauge::<u64, AtomicU64>::clone(&outbox),
         );
-        Self { registry, requests, seconds, depth, owned, runs_open, dead_letters, outbox }
+        Self {
+            registry,
+            requests,
+            seconds,
+            depth,
+            owned,
+            runs_open,
+            dead_letters,
+            given_up,
+            given_up_oldest,
+            outbox,
+        }
     }
 
     /// Counts an answer. The route is a pattern and the method a known one, so that no caller can
     /// make up a new series.
     pub(crate) fn answered(&self, method: &Method, route: &str, status: u16, took: Duration) {
-        let known = [Method::GET, Method::POST, Method::DELETE, Method::HEAD];
+        let known = [Method::GET, Method::POST, Method::PUT, Method::DELETE, Method::HEAD];
         let method = if known.contains(method) { method.as_str() } else { "OTHER" };
         let (method, route) = (method.to_owned(), route.to_owned());
         let labels = Route { method: method.clone(), route: route.clone() };
@@ -106,6 +136,7 @@ impl HttpMetrics {
         self.runs_open.set(figures.runs_open);
         self.dead_letters.set(figures.dead_letters);
         self.outbox.set(figures.outbox);
+        self.show_given_up(&figures, engine.now());
         // An instance that is gone would otherwise be shown for ever.
         self.owned.clear();
         for instance in instances::all(engine).await? {
@@ -131,6 +162,22 @@ impl HttpMetrics {
         encode(&mut text, &self.registry)
             .map_err(|error| EngineError::Broken(error.to_string()))?;
         Ok(text)
+    }
+}
+
+impl HttpMetrics {
+    /// Reasons for which nothing waits any more are shown as nothing, not with their last figures.
+    fn show_given_up(&self, figures: &Figures, now: Timestamp) {
+        self.given_up.clear();
+        self.given_up_oldest.clear();
+        for depth in &figures.dead_letters_by_reason {
+            let labels = GivenUp { reason: depth.reason.clone() };
+            let count = i64::try_from(depth.count).unwrap_or(i64::MAX);
+            self.given_up.get_or_create(&labels).set(count);
+            let age_s = now.since(depth.oldest_at).as_millis() / 1_000;
+            let age_s = i64::try_from(age_s).unwrap_or(i64::MAX);
+            self.given_up_oldest.get_or_create(&labels).set(age_s);
+        }
     }
 }
 

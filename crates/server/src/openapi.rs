@@ -47,7 +47,7 @@ pub(crate) fn empty() -> OpenApi {
 /// Adds to an operation what follows from its access: who may call it, and how it fails.
 pub(crate) fn complete(operation: &mut Operation, access: Access) {
     let (scheme, permission) = match access {
-        Access::Open => (None, None),
+        Access::Open | Access::Signature => (None, None),
         Access::Callback => (Some(CALLBACK), None),
         Access::Needs(permission) => (Some(TOKEN), Some(permission.word())),
     };

@@ -38,6 +38,12 @@ pub enum Permission {
     ManageBatches,
     /// advance, stop, pause, resume and move batches, and act on their members
     OperateBatches,
+    /// grant credits to workspaces, and agree on their policies
+    ManageWorkspaces,
+    /// make, change, switch and fire triggers of a workspace
+    ManageTriggers,
+    /// say who is told of events
+    ManageSubscriptions,
     /// see dead letters
     ReadDeadLetters,
     /// replay and discard dead letters
@@ -90,6 +96,8 @@ impl Role {
                     | P::ReadWorkflows
                     | P::ReadBatches
                     | P::OperateBatches
+                    | P::ManageTriggers
+                    | P::ManageSubscriptions
                     | P::ReadDeadLetters
                     | P::SettleDeadLetters
                     | P::ReadMetrics
@@ -102,6 +110,7 @@ impl Role {
                     | P::CancelJobs
                     | P::ReadWorkflows
                     | P::ReadBatches
+                    | P::ManageTriggers
                     | P::ReadSchemas
             ),
             Self::Viewer => matches!(
@@ -133,6 +142,9 @@ impl Permission {
             Self::ReadBatches => "read_batches",
             Self::ManageBatches => "manage_batches",
             Self::OperateBatches => "operate_batches",
+            Self::ManageWorkspaces => "manage_workspaces",
+            Self::ManageTriggers => "manage_triggers",
+            Self::ManageSubscriptions => "manage_subscriptions",
             Self::ReadDeadLetters => "read_dead_letters",
             Self::SettleDeadLetters => "settle_dead_letters",
             Self::ManageTokens => "manage_tokens",

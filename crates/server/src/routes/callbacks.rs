@@ -2,17 +2,20 @@
 //!
 //! The only way in for a worker without an API token, and the only signals it can give (D-003).
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use stepwell_core::command::{Command, Fence, StepRef};
+use stepwell_core::command::Command;
+use stepwell_core::run::Run;
 use stepwell_dialects::commands::outcome::{self, JobRef};
-use stepwell_engine::{Answered, Ask, Reply};
+use stepwell_engine::Answered;
 use utoipa_axum::routes;
 
 use super::jobs::note;
-use super::workers::Told;
+use super::workers::{Judged, fence_of};
 use super::{Access, Routes};
 use crate::auth::bearer;
 use crate::auth::callback::{Proof, Subject};
@@ -48,7 +51,8 @@ async fn ack(
 
 /// Say what came of an attempt
 ///
-/// The same rules as for an ack.
+/// The same rules as for an ack. Whoever did a step of a workspace's job is given its `next` step with
+/// the answer, and has it from then on.
 #[utoipa::path(
     post, path = "/v1/callbacks/result", tag = "callbacks", operation_id = "callbackResult",
     params(("token" = Option<String>, Query, description = "the proof from the directive's URL")),
@@ -90,36 +94,36 @@ async fn report(
     command: Command,
 ) -> Result<Response, ApiError> {
     tracing::Span::current().record("job_id", tracing::field::display(job.run));
-    check(api, proof, &job, &command).await?;
-    let answered: Answered = api.engine().ask_one(Ask::command(job.run, command)).await;
-    if let Ok(Reply::Applied(run) | Reply::Stored(run)) = &answered {
-        note(run);
-    }
-    Ok((StatusCode::ACCEPTED, Json(Told::of(answered)?)).into_response())
+    let run = check(api, proof, &job, &command).await?;
+    note(&run);
+    let judged = Judged::new(run, command);
+    let answered: Answered = api.engine().ask_one(judged.ask()).await;
+    Ok((StatusCode::ACCEPTED, Json(judged.told(api, answered)?)).into_response())
 }
 
-/// Refuses a proof that was made for anything else than what the body says.
-async fn check(api: &Api, proof: &Proof, job: &JobRef, command: &Command) -> Result<(), ApiError> {
-    let (step, fence) = named(command).ok_or_else(refused)?;
+/// The run, unless the proof was made for anything else than what the body says.
+async fn check(
+    api: &Api,
+    proof: &Proof,
+    job: &JobRef,
+    command: &Command,
+) -> Result<Arc<Run>, ApiError> {
+    let (step, fence) = fence_of(command).ok_or_else(refused)?;
     let subject = Subject { tenant: job.tenant.as_str(), run: job.run, step, fence };
-    if api.callback_key().proves(proof, &subject) {
-        return Ok(());
+    let is_proven = api.callback_key().proves(proof, &subject);
+    // Whoever proves nothing learns nothing, not even whether the job exists.
+    let Some(run) = api.engine().run(job.run).await? else {
+        let gone = || ApiError::new(Code::JobNotFound, "there is no such job");
+        return Err(if is_proven { gone() } else { refused() });
+    };
+    if is_proven {
+        return Ok(run);
     }
-    // A worker that names the wrong tenant for its own attempt is told so; whoever proves
-    // nothing learns nothing, not even whether the job exists.
-    let Some(run) = api.engine().run(job.run).await? else { return Err(refused()) };
+    // A worker that names the wrong tenant for its own attempt is told so.
     let subject = Subject { tenant: run.header.tenant.as_str(), ..subject };
     if api.callback_key().proves(proof, &subject) {
         let detail = "the job does not belong to the tenant_id of the callback";
         return Err(ApiError::new(Code::TenantMismatch, detail));
     }
     Err(refused())
-}
-
-fn named(command: &Command) -> Option<(&str, Fence)> {
-    match command {
-        Command::Ack { step: StepRef::Id(step), fence }
-        | Command::Report { step: StepRef::Id(step), fence, .. } => Some((step, *fence)),
-        _ => None,
-    }
 }

@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::Serialize;
+use serde_json::Value;
 use stepwell_core::explain::{Explanation, explain};
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Dialect, Run};
@@ -29,6 +30,7 @@ use crate::error::{ApiError, Code};
 use crate::events;
 use crate::extract::{JobId, Parameters, Query, etag, header, version};
 use crate::history::{self, RecordView};
+use crate::job_id;
 use crate::schema;
 use crate::state::Api;
 
@@ -68,10 +70,13 @@ pub(crate) async fn find(api: &Api, caller: &Caller, id: RunId) -> Result<Arc<Ru
     }
 }
 
-/// Ties what is logged about this request to what the requester of the job knows (D-061).
+/// Ties what is logged about this request to what the requester of the job knows (C-027, D-061).
 pub(super) fn note(run: &Run) {
     let span = tracing::Span::current();
-    span.record("job_id", tracing::field::display(run.id()));
+    let header = &run.header;
+    let job_id = job_id::shown(Some(header.dialect), header.id);
+    span.record("job_id", tracing::field::display(job_id));
+    span.record("trace_id", header.context.get("trace_id").and_then(Value::as_str));
     span.record("correlation_id", run.header.correlation_id.as_deref());
 }
 
@@ -150,7 +155,7 @@ async fn filter(
 
 const MOMENT: &str = "a moment such as 2025-03-10T00:00:00Z";
 
-fn moment(text: &str) -> Option<Timestamp> {
+pub(super) fn moment(text: &str) -> Option<Timestamp> {
     let moment: jiff::Timestamp = text.parse().ok()?;
     Some(Timestamp::from_millis(moment.as_millisecond()))
 }
@@ -273,15 +278,20 @@ async fn history_page(
     JobId(id): JobId,
     query: Query,
 ) -> Result<Response, ApiError> {
+    let run = find(&api, &caller, id).await?;
+    history_of(&api, &run, query).await
+}
+
+/// A page of the history of a run.
+pub(super) async fn history_of(api: &Api, run: &Run, query: Query) -> Result<Response, ApiError> {
     let parameters = query.known(&["after", "limit"])?;
     let limit = parameters.limit(PAGE_DEFAULT, PAGE_MAX)?;
     let after = parameters.read("after", "a version", |text| text.parse().ok())?;
-    let run = find(&api, &caller, id).await?;
-    let mut records = api.engine().store().history(id, after.unwrap_or(0), limit).await?;
+    let mut records = api.engine().store().history(run.id(), after.unwrap_or(0), limit).await?;
     // What was decided since may name items that the run as it was read does not have.
     records.retain(|record| record.version <= run.version);
     let next_after = records.last().filter(|_| records.len() == limit).map(|last| last.version);
-    let items = records.iter().map(|record| history::record(&run, record)).collect();
+    let items = records.iter().map(|record| history::record(run, record)).collect();
     Ok(Json(HistoryPage { items, next_after }).into_response())
 }
 

@@ -9,6 +9,7 @@ mod callbacks;
 mod commands;
 mod dead_letters;
 mod direct;
+mod events;
 mod health;
 pub(crate) mod instances;
 mod jobs;
@@ -16,10 +17,12 @@ mod operate;
 mod page;
 mod platform;
 mod runbooks;
+mod subscriptions;
 mod tokens;
 pub(crate) mod verb;
 mod workers;
 mod workflows;
+mod workspaces;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -43,6 +46,8 @@ pub enum Access {
     Open,
     /// the proof that belongs to an attempt
     Callback,
+    /// a signature with the secret of a trigger
+    Signature,
     /// a token whose role has the permission
     Needs(Permission),
 }
@@ -69,18 +74,21 @@ enum Audience {
 type Add = fn(Routes) -> Routes;
 
 /// All routes, in the order of the documents.
-const GROUPS: [(Audience, Add); 16] = [
+const GROUPS: [(Audience, Add); 19] = [
     (Audience::Clients, commands::add),
     (Audience::Clients, jobs::add),
     (Audience::Clients, operate::add),
     (Audience::Clients, platform::add),
     (Audience::Clients, direct::add),
     (Audience::Clients, runbooks::add),
+    (Audience::Clients, workspaces::add),
     (Audience::WorkersAndOperators, runbooks::add_for_workers),
     (Audience::WorkersAndOperators, callbacks::add),
     (Audience::WorkersAndOperators, workers::add),
     (Audience::Clients, workflows::add),
     (Audience::Clients, dead_letters::add),
+    (Audience::Clients, events::add),
+    (Audience::Clients, subscriptions::add),
     (Audience::Clients, tokens::add),
     (Audience::WorkersAndOperators, instances::add),
     (Audience::Clients, bootstrap::add),
@@ -125,7 +133,7 @@ impl Routes {
                 let guarded = (self.api.clone(), permission);
                 methods.route_layer(from_fn_with_state(guarded, guard))
             }
-            Access::Open | Access::Callback => methods,
+            Access::Open | Access::Callback | Access::Signature => methods,
         };
         let methods = methods.layer(DefaultBodyLimit::max(body_max));
         let components = self.document.components.get_or_insert_default();

@@ -102,34 +102,11 @@ pub(crate) struct ReasonRequest {
     reason: Option<String>,
 }
 
-/// Why a dead letter is let be.
-#[derive(Deserialize, ToSchema)]
-pub(crate) struct DiscardRequest {
-    /// in the caller's words
-    #[schema(min_length = 1, max_length = 500)]
-    reason: String,
-}
-
 /// The result of a step that is taken as done.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct CompleteRequest {
     /// as a worker would have returned it
     result: Option<Value>,
-    /// in the caller's words
-    #[schema(max_length = 500)]
-    reason: Option<String>,
-}
-
-/// Which dead letters to take up.
-#[derive(Deserialize, ToSchema)]
-pub(crate) struct ReplayRequest {
-    /// of this protocol
-    workflow: Option<String>,
-    /// of this tenant
-    tenant: Option<String>,
-    /// at most this many; 50 if not given
-    #[schema(minimum = 1, maximum = 200)]
-    limit: Option<u32>,
     /// in the caller's words
     #[schema(max_length = 500)]
     reason: Option<String>,
@@ -177,6 +154,9 @@ pub(crate) struct ResultBody {
     result: Option<Value>,
     /// why it did not succeed: a text, or `{code, message}`
     error: Option<Value>,
+    /// what the step has cost, if its job counts credits
+    #[schema(minimum = 0)]
+    credits_spent: Option<f64>,
     /// the least rest before another try, in seconds; with `FAILED_RETRYABLE`
     retry_after: Option<f64>,
     /// ties it to what the requester knows

@@ -91,27 +91,3 @@ pub(crate) struct HistoryFilter {
     #[param(required = false, minimum = 1, maximum = 200)]
     limit: Option<u32>,
 }
-
-/// Which dead letters to list.
-#[derive(IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(crate) struct DeadLetterQuery {
-    /// of this protocol
-    #[param(required = false)]
-    workflow: Option<String>,
-    /// of this tenant; a token that is bound to a tenant sees no other
-    #[param(required = false)]
-    tenant: Option<String>,
-    /// of this job
-    #[param(required = false)]
-    job_id: Option<uuid::Uuid>,
-    /// settled ones too
-    #[param(required = false)]
-    settled: Option<bool>,
-    /// at most this many; 50 if not given
-    #[param(required = false, minimum = 1, maximum = 200)]
-    limit: Option<u32>,
-    /// the `next_cursor` of the page before
-    #[param(required = false)]
-    cursor: Option<String>,
-}

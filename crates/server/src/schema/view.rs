@@ -4,7 +4,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::body::RoleWord;
-use super::job::StepError;
 
 /// Why a request was not followed (RFC 9457).
 #[derive(Serialize, ToSchema)]
@@ -90,78 +89,6 @@ pub(crate) struct ValidatedWorkflow {
     request_type: Option<String>,
     /// the ids of its steps
     steps: Vec<String>,
-}
-
-/// Work that was given up.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct DeadLetter {
-    /// its number
-    id: i64,
-    /// the job it belongs to; null if it is an order that never became one
-    job_id: Option<uuid::Uuid>,
-    /// whose it is
-    tenant_id: String,
-    /// the protocol or workflow of the job
-    protocol_id: String,
-    /// `run_failed` or `webhook_undelivered`; of an order `WorkflowNotFound`, `MessageInvalid`,
-    /// `MessageExpired`, `InputInvalid` or `DeliveryLimit`
-    reason: String,
-    /// the step that failed
-    step_id: Option<String>,
-    /// the last error
-    error: StepError,
-    /// when
-    #[schema(format = DateTime)]
-    at: String,
-    /// what became of it
-    settlement: Option<Settlement>,
-    /// the order as it came, if it is one; not in lists
-    #[schema(required = false)]
-    message: Option<String>,
-}
-
-/// What became of a dead letter.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Settlement {
-    /// when
-    #[schema(format = DateTime)]
-    at: String,
-    /// by whom
-    actor: String,
-    /// the job that took the work up again; null if it was discarded
-    replayed_as: Option<uuid::Uuid>,
-    /// in their words
-    reason: String,
-}
-
-/// A page of dead letters.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct DeadLetterPage {
-    /// newest first
-    items: Vec<DeadLetter>,
-    /// the `cursor` of the next page; null if this was the last
-    next_cursor: Option<String>,
-}
-
-/// A dead letter that was to be replayed.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct Replayed {
-    /// its number
-    id: i64,
-    /// the new job
-    #[serde(rename = "jobId")]
-    #[schema(required = false)]
-    job_id: Option<uuid::Uuid>,
-    /// why there is none
-    #[schema(required = false)]
-    problem: Option<Problem>,
-}
-
-/// Dead letters that were to be replayed.
-#[derive(Serialize, ToSchema)]
-pub(crate) struct ReplayedMany {
-    /// one result for each
-    items: Vec<Replayed>,
 }
 
 /// A token.

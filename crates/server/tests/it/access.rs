@@ -21,8 +21,11 @@ pub(crate) fn call(route: &Route, job: &str) -> Call {
         .replace("{id}", "1")
         .replace("{batch}", "1")
         .replace("{member}", "1")
-        .replace("{worker_id}", "worker-01");
-    Call::new(Method::from_bytes(route.method.as_bytes()).unwrap(), &path)
+        .replace("{worker_id}", "worker-01")
+        .replace("{workspace_id}", "acme");
+    let call = Call::new(Method::from_bytes(route.method.as_bytes()).unwrap(), &path);
+    // Of events that never end, a page.
+    call.header("Accept", "application/json")
 }
 
 fn is_forbidden(reply: &Reply) -> bool {
@@ -41,6 +44,8 @@ async fn nothing_but_health_and_the_page_answers_without_a_token() {
         if route.access == Access::Open {
             open.push(route.path);
             assert_eq!(reply.status, StatusCode::OK);
+        } else if route.access == Access::Signature {
+            reply.refused(401, "invalid_signature");
         } else {
             reply.refused(401, "unauthenticated");
             assert_eq!(reply.header("www-authenticate"), "Bearer", "{route:?}");
@@ -79,7 +84,8 @@ async fn no_role_but_the_administrators_reaches_tokens_and_workflows() {
         let Access::Needs(permission) = route.access else { continue };
         let changes_all = route.path.starts_with("/v1/tokens")
             || (route.method == "POST" && route.path == "/v1/workflows")
-            || permission == Permission::ManageBatches;
+            || permission == Permission::ManageBatches
+            || permission == Permission::ManageWorkspaces;
         for role in [Role::Operator, Role::Client, Role::Viewer, Role::Worker] {
             assert!(!(changes_all && role.has(permission)), "{role:?} {route:?}");
             let is_read = route.method == "GET" || route.path == "/v1/workflows:validate";
@@ -108,6 +114,9 @@ async fn the_table_in_the_documents_is_the_one_in_force() {
             Access::Open => ("none: open to everybody".to_owned(), " | | | | |".to_owned()),
             Access::Callback => {
                 ("the callback token of the attempt".to_owned(), " | | | | |".to_owned())
+            }
+            Access::Signature => {
+                ("a signature with the trigger's secret".to_owned(), " | | | | |".to_owned())
             }
             Access::Needs(permission) => {
                 let mark = |role: Role| if role.has(permission) { " yes |" } else { " |" };

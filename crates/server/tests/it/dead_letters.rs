@@ -62,14 +62,17 @@ async fn many_dead_letters_are_replayed_with_one_result_for_each() {
     let other = post("/v1/commands").json(&envelope_with(&json!({"tenant_id": "globex"})));
     site.ask(other).await.expect(StatusCode::ACCEPTED);
     site.fail().await;
-    let call = post("/v1/dead-letters:replay").json(&json!({"tenant": "acme", "reason": "fixed"}));
+    let call = post("/v1/dead-letters:replay")
+        .json(&json!({"filter": {"tenant": "acme"}, "reason": "fixed"}));
     let items = site.ask(call).await.expect(StatusCode::OK)["items"].take();
     let items = items.as_array().unwrap();
     assert_eq!(items.len(), 3);
     assert!(items.iter().all(|item| item["jobId"].is_string()), "{items:?}");
     assert_eq!(letters(&site, "").await.len(), 1);
     assert_eq!(letters(&site, "?tenant=globex").await.len(), 1);
-    let none = site.ask(post("/v1/dead-letters:replay").json(&json!({"workflow": "other"}))).await;
+    let none = site
+        .ask(post("/v1/dead-letters:replay").json(&json!({"filter": {"workflow": "other"}})))
+        .await;
     assert_eq!(none.expect(StatusCode::OK), json!({"items": []}));
 }
 
@@ -115,7 +118,8 @@ async fn a_dead_letter_of_another_tenant_does_not_exist() {
     site.send(discard).await.refused(404, "dead_letter_not_found");
     let all = post("/v1/dead-letters:replay").token(&token);
     assert_eq!(site.send(all).await.expect(StatusCode::OK)["items"], json!([]));
-    let other = post("/v1/dead-letters:replay").json(&json!({"tenant": "acme"})).token(&token);
+    let other =
+        post("/v1/dead-letters:replay").json(&json!({"filter": {"tenant": "acme"}})).token(&token);
     site.send(other).await.refused(403, "tenant_mismatch");
     assert_eq!(site.written().await, before);
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // A test that panics has failed, and says where.
 
 mod access;
+mod alerts;
 mod callbacks;
 mod commands;
 mod contract;
@@ -19,3 +20,4 @@ mod site;
 mod tokens;
 mod workers;
 mod workflows;
+mod workspaces;

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use expect_test::expect;
 use serde_json::{Value, json};
 use stepwell_core::duration::Interval;
-use stepwell_engine::Retention;
+use stepwell_engine::{Keep, Retention};
 use stepwell_server::auth::Role;
 use stepwell_store::memory::MemoryStore;
 use uuid::Uuid;
@@ -241,7 +241,8 @@ async fn reports_without_effect_are_listed() {
 // what retention has deleted is gone, and only the fact remains.
 #[tokio::test]
 async fn a_job_that_was_deleted_says_so_to_its_own_tenant_only() {
-    let retention = Retention { commands: Some(Interval::from_secs(60)) };
+    let commands = Keep::all(Some(Interval::from_secs(60)));
+    let retention = Retention { commands, ..Retention::default() };
     let settings = stepwell_engine::Settings { retention, ..Default::default() };
     let site = Site::with_engine(Arc::new(MemoryStore::new()), settings, |_| {}).await;
     let id = site.start().await;

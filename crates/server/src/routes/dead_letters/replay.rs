@@ -7,19 +7,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde_json::Value;
-use stepwell_core::id::{RunId, Tenant};
+use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
-use stepwell_dialects::fields::Fields;
 use stepwell_dialects::platform::queue::TTL;
 use stepwell_dialects::platform::{Delivery, Rejection, order};
 use stepwell_engine::{Ask, EngineError, Reply, Start};
-use stepwell_store::{DeadLetter, DeadLetterFilter, Key};
+use stepwell_store::{DeadLetter, Key};
 
-use super::{PAGE_DEFAULT, PAGE_MAX, find, note, settled};
+use super::{filter, find, note, settled};
 use crate::auth::Caller;
 use crate::error::{ApiError, Code, ProblemDetails};
 use crate::extract::{JsonBody, Name};
+use crate::job_id;
 use crate::routes::operate::{reason, take_up};
 use crate::routes::platform::workflow;
 use crate::schema;
@@ -32,6 +31,7 @@ const RUN_FAILED: &str = "run_failed";
 #[derive(Serialize)]
 struct Replayed<'a> {
     id: i64,
+    status: &'static str,
     #[serde(rename = "jobId", skip_serializing_if = "Option::is_none")]
     job_id: Option<RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,17 @@ pub(super) async fn one(
     let id = letter.id;
     let outcome = take_up_all(&api, &caller, vec![letter], &reason).await?;
     let (_, replayed) = outcome.into_iter().next().ok_or(EngineError::Stopped)?;
-    Ok(Json(Replayed { id, job_id: Some(replayed?), problem: None }).into_response())
+    Ok(Json(Replayed::of(id, &Ok(replayed?))).into_response())
+}
+
+impl<'a> Replayed<'a> {
+    fn of(id: i64, outcome: &'a Result<RunId, ApiError>) -> Self {
+        let (status, job_id, problem) = match outcome {
+            Ok(run) => ("replayed", Some(*run), None),
+            Err(error) => ("refused", None, Some(error.details(None))),
+        };
+        Self { id, status, job_id, problem }
+    }
 }
 
 /// Take up many dead letters at once
@@ -79,30 +89,12 @@ pub(super) async fn many(
     caller: Caller,
     body: JsonBody,
 ) -> Result<Response, ApiError> {
-    let (filter, reason) = body.read(|fields| Some((filter(fields, &caller)?, reason(fields))))?;
-    if let Some(tenant) = &filter.tenant {
-        caller.acts_for(tenant.as_str())?;
-    }
+    let (filter, reason) = body.read(|fields| Some((filter::of_body(fields), reason(fields))))?;
+    let filter = filter::within(filter, &caller)?;
     let letters = api.engine().store().dead_letters(filter).await?;
     let outcomes = take_up_all(&api, &caller, letters, &reason).await?;
-    let items = outcomes.iter().map(|(id, outcome)| Replayed {
-        id: *id,
-        job_id: outcome.as_ref().ok().copied(),
-        problem: outcome.as_ref().err().map(|error| error.details(None)),
-    });
-    Ok(Json(ReplayedMany { items: items.collect() }).into_response())
-}
-
-fn filter(fields: &mut Fields<'_, Value>, caller: &Caller) -> Option<DeadLetterFilter> {
-    let tenant = fields.optional_str("tenant").map(Tenant::new);
-    let workflow = fields.optional_str("workflow").map(str::to_owned);
-    let limit = fields.optional_integer("limit", 1..=PAGE_MAX);
-    Some(DeadLetterFilter {
-        tenant: tenant.or_else(|| caller.tenant.clone()),
-        workflow,
-        limit: limit.unwrap_or(PAGE_DEFAULT),
-        ..DeadLetterFilter::default()
-    })
+    let items = outcomes.iter().map(|(id, outcome)| Replayed::of(*id, outcome)).collect();
+    Ok(Json(ReplayedMany { items }).into_response())
 }
 
 /// Takes up what the letters stand for, all in one group, and notes it on each letter.
@@ -132,7 +124,8 @@ async fn take_up_all(
             }
             Err(error) => Err(error),
         };
-        answers.push((letter.id, outcome));
+        let shown = outcome.map(|run| job_id::shown(letter.dialect, run));
+        answers.push((letter.id, shown));
     }
     Ok(answers)
 }

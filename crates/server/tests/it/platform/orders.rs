@@ -107,7 +107,7 @@ async fn an_order_that_waited_too_long_is_kept_and_can_be_replayed() {
     let letter = letter(&site).await;
     assert_eq!(letter["reason"], "MessageExpired");
     let before = jobs(&site).await;
-    let call = post("/v1/dead-letters:replay").json(&json!({"workflow": "as it says"}));
+    let call = post("/v1/dead-letters:replay").json(&json!({"filter": {"workflow": "as it says"}}));
     let items = site.ask(call).await.expect(StatusCode::OK)["items"].take();
     assert!(items[0]["jobId"].is_string(), "{items}");
     assert_eq!(jobs(&site).await, before + 1);
