@@ -127,6 +127,50 @@ fn a_source_that_fails_changes_nothing_and_is_noted() {
 }
 
 #[test]
+fn a_source_that_fails_at_first_makes_nothing_until_it_answers() {
+    // a variable that is not set, a query that is wrong, a server that nobody
+    // vouches for, more rows than the limit: each in its own words, and nothing half-made.
+    story(async |told: Story| {
+        told.place.publish(PLAIN).await;
+        told.automate(true).await;
+        let faults = [
+            SourceError::MissingVariable { name: "MOVE_CSV".to_owned() },
+            SourceError::Query { message: "no such table: mailboxes".to_owned() },
+            SourceError::Untrusted { reason: "its certificate is nobody's".to_owned() },
+            SourceError::TooManyRows { rows_max: 1_000_000 },
+        ];
+        for fault in faults {
+            *told.place.shelf.lock().expect("no panic") = Err(fault.clone());
+            told.pass().await;
+            assert_eq!(told.batches().await, [], "{fault}");
+            let error = told.last_error().await.expect("it is noted");
+            assert!(error.contains(&fault.to_string()), "{error}");
+        }
+        told.rows(vec![row("ada", 1, START_MS)]);
+        told.pass().await;
+        assert_eq!(told.batches().await.len(), 1);
+        assert_eq!(told.last_error().await, None);
+    });
+}
+
+#[test]
+fn rows_without_the_key_column_make_nothing() {
+    //
+    story(async |told: Story| {
+        told.place.publish(PLAIN).await;
+        let mut nameless = row("ada", 1, START_MS);
+        let key = nameless.remove("user").expect("a key");
+        nameless.insert("mail".to_owned(), key);
+        told.rows(vec![nameless]);
+        told.automate(true).await;
+        told.pass().await;
+        assert_eq!(told.batches().await, []);
+        let error = told.last_error().await.expect("it is noted");
+        assert!(error.contains("user"), "the column is named: {error}");
+    });
+}
+
+#[test]
 fn whoever_is_new_joins_and_whoever_is_gone_leaves() {
     // even if the whole group is gone, as long as there are rows at all.
     story(async |told: Story| {

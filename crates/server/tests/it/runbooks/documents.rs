@@ -54,6 +54,18 @@ async fn a_document_with_faults_is_refused_with_all_of_them_and_their_places() {
 }
 
 #[tokio::test]
+async fn a_rollback_that_would_be_rolled_back_is_refused_and_nothing_is_published() {
+    // what undoes something is not undone itself, or it might never end.
+    let site = Site::in_memory().await;
+    let before = site.written().await;
+    let yaml = MAILBOXES.replace("function: Undo-Move,", "function: Undo-Move, on_failure: undo,");
+    let body = json!({"name": "mailboxes", "yaml_content": yaml});
+    let problem = site.ask(post("/api/runbooks").json(&body)).await.refused(422, "invalid_request");
+    assert_eq!(problem["details"][0]["path"], "rollbacks.undo[0].on_failure", "{problem}");
+    assert_eq!(site.written().await, before);
+}
+
+#[tokio::test]
 async fn runbooks_are_listed_without_their_texts_and_shown_with_them() {
     //
     let site = site_with(MAILBOXES).await;

@@ -175,8 +175,10 @@ async fn a_column_that_nobody_uses_is_a_warning() {
 async fn a_list_that_is_longer_than_any_batch_is_cut_off() {
     // 200 MB are read; what is longer is refused before it is kept.
     let site = site_with(MAILBOXES).await;
+    let before = site.written().await;
     let mut list = b"Email,Name\n".to_vec();
     list.resize(200 * 1024 * 1024 + 1, b'x');
     let call = post("/api/batches?runbook=mailboxes").bytes("text/csv", list);
     site.ask(call).await.refused(413, "body_too_large");
+    assert_eq!(site.written().await, before);
 }
