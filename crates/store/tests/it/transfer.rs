@@ -1,19 +1,24 @@
-//! A store with batches under way, taken from SQLite to PostgreSQL.
+//! A store with batches and jobs under way, taken from SQLite to PostgreSQL.
 
 use std::sync::Arc;
 
-use stepwell_core::id::{BatchId, RunNumber};
-use stepwell_core::run::BatchRole;
-use stepwell_store::conformance::Subject;
+use stepwell_core::credit::{CreditState, Credits};
+use stepwell_core::id::{BatchId, RunNumber, Tenant};
+use stepwell_core::run::{BatchRole, Header};
+use stepwell_core::terms::Terms;
 use stepwell_store::conformance::batch_world::{
     ada, batch_header, decided_batch, detected, leave, leaving, opened, other_run,
 };
 use stepwell_store::conformance::world::{
-    World, at, decided, failure, run_id, started, success, undoing,
+    World, at, decided, failure, header, item, run_id, started, success, undoing,
 };
+use stepwell_store::conformance::{Subject, telling};
 use stepwell_store::sqlite::{Options, SqliteStore};
 use stepwell_store::transfer::{StepNames, transfer};
-use stepwell_store::{BatchWrite, Member, NewRunbook, Numbered};
+use stepwell_store::{
+    Account, BatchWrite, Create, EventFilter, EventPlace, Events, Grant, Granted, LedgerLine,
+    Member, NewRunbook, NewWorkflow, Numbered, Subscription,
+};
 
 use crate::postgres::Place;
 
@@ -93,4 +98,87 @@ async fn batches_under_way_are_taken_along() {
     let run = world.member_run(5).await;
     world.moves(&run, &success(&run)).await;
     assert_eq!(world.batch(1).await.phases[0].tally.succeeded, 1, "and they go on counting");
+}
+
+fn grant() -> Grant {
+    Grant {
+        tenant: Tenant::new("acme"),
+        amount: Credits::whole(9),
+        actor: "ada".to_owned(),
+        reason: "spring".to_owned(),
+        key: Some("k".to_owned()),
+        at: at(0),
+    }
+}
+
+/// A job that costs something and tells of itself, and somebody who listens.
+async fn costs_and_tells(world: &World) {
+    let document = NewWorkflow {
+        name: "onboard".to_owned(),
+        request_type: None,
+        source: "name: onboard".to_owned(),
+        created_at: at(0),
+        created_by: "ada".to_owned(),
+    };
+    world.store.publish_workflow(document).await.unwrap();
+    world.store.grant(grant()).await.unwrap();
+    let granted = Header { terms: Some(Arc::new(Terms::default())), ..header(1) };
+    let reserved = CreditState::reserve(Credits::whole(4));
+    let mut create = telling(granted, &["queued", "started"]);
+    Arc::make_mut(&mut create.run).credits = Some(CreditState::default().after(&reserved));
+    world.stores(item(Create { credits: vec![reserved], ..create })).await;
+    let subscription = Subscription {
+        id: "s".to_owned(),
+        tenant: None,
+        dialects: Vec::new(),
+        kinds: vec!["queued".to_owned()],
+        url: "https://receiver.example/hook".to_owned(),
+        description: String::new(),
+        enabled: true,
+        actor: "ada".to_owned(),
+        created_at: at(1),
+    };
+    world.store.put_subscription(subscription).await.unwrap();
+}
+
+/// What is known of that.
+async fn known(world: &World) -> (Account, Vec<LedgerLine>, Events, Vec<Subscription>) {
+    let (store, acme) = (&world.store, Tenant::new("acme"));
+    (
+        store.account(acme.clone()).await.unwrap(),
+        store.ledger(acme, None, None, 9).await.unwrap(),
+        store.events(EventFilter::default(), EventPlace(0), 9).await.unwrap(),
+        store.subscriptions().await.unwrap(),
+    )
+}
+
+// C-011, X-127: what runs cost before the move, they cost after it; and nobody who listens misses
+// anything.
+#[tokio::test]
+async fn credits_and_events_are_taken_along() {
+    let Some(place) = Place::fresh() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("stepwell.db");
+    let source = Arc::new(SqliteStore::open(&path, Options::default()).unwrap());
+    let world = World::of(&Subject { store: source, reopen: None }).await;
+    costs_and_tells(&world).await;
+    let (before, run) = (known(&world).await, world.stored(run_id(1)).await);
+    world.store.close().await.unwrap();
+    drop(world);
+
+    let names: StepNames = Box::new(|_, _| Ok(vec!["first".to_owned(), "second".to_owned()]));
+    let moved = transfer(&path, &place.url, names, |_| {}, std::future::pending()).await.unwrap();
+    assert!(moved.is_some(), "nobody stopped it");
+    let world = World::of(&Subject { store: Arc::new(place.open().await), reopen: None }).await;
+    assert_eq!(known(&world).await, before);
+    assert_eq!(world.stored(run_id(1)).await, run);
+    let (account, lines, events, _) = before;
+    assert_eq!(world.store.grant(grant()).await.unwrap(), Granted::Repeated(account));
+    let more = Grant { key: None, ..grant() };
+    world.store.grant(more).await.unwrap();
+    world.stores(item(telling(header(2), &["queued"]))).await;
+    let (_, later, _, _) = known(&world).await;
+    assert!(later[0].id > lines[0].id, "numbers go on");
+    let later = world.events(EventFilter::default(), events.upto, 9).await;
+    assert_eq!(later.events.len(), 1, "places go on");
 }
