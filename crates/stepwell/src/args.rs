@@ -8,8 +8,8 @@ use crate::bench::BenchArguments;
 #[cfg(feature = "postgres")]
 use crate::commands::store;
 use crate::commands::{
-    auth, automation, batch, command, completions, config as config_command, dead_letter, job,
-    query, runbook, template, token, validate, worker, workflow,
+    auth, automation, batch, command, completions, config as config_command, credits, dead_letter,
+    event, job, query, runbook, template, token, trigger, validate, worker, workflow, workspace,
 };
 use crate::config::{EVERYWHERE, EveryFlags, ServeFlags};
 use crate::demo::DemoArguments;
@@ -80,6 +80,18 @@ pub(crate) enum Subcommands {
     /// See, follow and steer jobs
     #[command(subcommand)]
     Job(job::JobCommand),
+    /// Make, see and fire triggers: jobs by the clock, by a webhook, or by a file that appears
+    #[command(subcommand)]
+    Trigger(trigger::TriggerCommand),
+    /// See and grant the credits of workspaces
+    #[command(subcommand)]
+    Credits(credits::CreditsCommand),
+    /// See and change what is agreed for a workspace
+    #[command(subcommand)]
+    Workspace(workspace::WorkspaceCommand),
+    /// Follow events, and tell other systems of them
+    #[command(subcommand)]
+    Event(event::EventCommand),
     /// See what was given up, and replay or discard it
     #[command(subcommand)]
     DeadLetter(dead_letter::DeadLetterCommand),

@@ -86,6 +86,20 @@ impl Api {
         self.answer(request).await
     }
 
+    /// The same, done once under a key however often it is sent.
+    pub(crate) async fn post_once(
+        &self,
+        path: &[&str],
+        body: &Value,
+        key: Option<&str>,
+    ) -> Result<Value, Failure> {
+        let mut request = self.http.post(self.url(path, &[])).timeout(CALL_TIMEOUT).json(body);
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
+        self.answer(request).await
+    }
+
     /// Asks for a change, with a YAML body.
     pub(crate) async fn post_yaml(&self, path: &[&str], body: String) -> Result<Value, Failure> {
         let request = self.http.post(self.url(path, &[])).timeout(CALL_TIMEOUT).body(body);
@@ -130,7 +144,17 @@ impl Api {
         path: &[&str],
         last_event_id: Option<&str>,
     ) -> Result<Events, Failure> {
-        let mut request = self.http.get(self.url(path, &[]));
+        self.events_of(path, &[], last_event_id).await
+    }
+
+    /// The same, of some events only.
+    pub(crate) async fn events_of(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        last_event_id: Option<&str>,
+    ) -> Result<Events, Failure> {
+        let mut request = self.http.get(self.url(path, query));
         if let Some(id) = last_event_id {
             request = request.header("Last-Event-ID", id);
         }

@@ -111,7 +111,7 @@ fn envelope(arguments: &SubmitArguments) -> Result<Value, Failure> {
         }
     }
     if let Some(payload) = &arguments.payload {
-        envelope.insert("payload".to_owned(), json(payload, "--payload")?);
+        envelope.insert("payload".to_owned(), json_argument(payload, "--payload")?);
     }
     envelope.entry("payload").or_insert_with(|| Value::Object(Map::new()));
     envelope.entry("schema_version").or_insert_with(|| Value::from("1"));
@@ -119,20 +119,26 @@ fn envelope(arguments: &SubmitArguments) -> Result<Value, Failure> {
 }
 
 fn read(path: &Path) -> Result<Map<String, Value>, Failure> {
+    let text = read_text(path)?;
+    match json_argument(&text, &path.display().to_string())? {
+        Value::Object(envelope) => Ok(envelope),
+        _ => Err(Failure::invalid(format!("{} is not a JSON object", path.display()))),
+    }
+}
+
+/// What stands in a file, or on standard input if it is `-`.
+pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
     let text = if path == Path::new("-") {
         let mut text = String::new();
         std::io::stdin().read_to_string(&mut text).map(|_| text)
     } else {
         std::fs::read_to_string(path)
     };
-    let text = text.map_err(|cause| Failure::file(path, "read", &cause))?;
-    match json(&text, &path.display().to_string())? {
-        Value::Object(envelope) => Ok(envelope),
-        _ => Err(Failure::invalid(format!("{} is not a JSON object", path.display()))),
-    }
+    text.map_err(|cause| Failure::file(path, "read", &cause))
 }
 
-fn json(text: &str, place: &str) -> Result<Value, Failure> {
+/// An argument that is JSON.
+pub(super) fn json_argument(text: &str, place: &str) -> Result<Value, Failure> {
     serde_json::from_str(text).map_err(|error| {
         Failure::invalid(format!("{place} is not JSON: {error}"))
             .next("write an object such as {\"pages\": 3}, in single quotes for the shell")

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Map, Value, json};
 
+use super::token::without_null;
 use super::workflow::items;
 use crate::config::ClientFlags;
 use crate::exit::Exit;
@@ -49,8 +50,13 @@ pub(crate) enum DeadLetterCommand {
     /// Discard: note that nothing is to be done
     Discard {
         /// Ids of dead letters
-        #[arg(required = true, value_name = "ID")]
+        #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "ID")]
         ids: Vec<String>,
+        /// All that the filter finds
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        filter: Filter,
         /// Why, for those who come later
         #[arg(long)]
         reason: String,
@@ -65,9 +71,24 @@ pub(crate) struct Filter {
     /// Of this tenant
     #[arg(long)]
     tenant: Option<String>,
+    /// Of this dialect: runbooks, platform, workspaces, commands
+    #[arg(long)]
+    dialect: Option<String>,
     /// Of this workflow
     #[arg(long)]
     workflow: Option<String>,
+    /// Given up for this reason, such as run_failed or webhook_undelivered
+    #[arg(long, value_name = "REASON")]
+    given_up_for: Option<String>,
+    /// Whose last error has this code
+    #[arg(long, value_name = "CODE")]
+    error_code: Option<String>,
+    /// Given up at or after this moment, such as 2026-08-01T00:00:00Z
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
+    /// Given up before this moment
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
 }
 
 const COLUMNS: [Column; 7] = [
@@ -82,7 +103,15 @@ const COLUMNS: [Column; 7] = [
 
 impl Filter {
     fn pairs(&self) -> Vec<(&'static str, &str)> {
-        let fields = [("tenant", &self.tenant), ("workflow", &self.workflow)];
+        let fields = [
+            ("tenant", &self.tenant),
+            ("dialect", &self.dialect),
+            ("workflow", &self.workflow),
+            ("reason", &self.given_up_for),
+            ("error_code", &self.error_code),
+            ("from", &self.from),
+            ("until", &self.until),
+        ];
         fields.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?))).collect()
     }
 }
@@ -113,24 +142,38 @@ pub(crate) async fn run(global: Global, command: DeadLetterCommand) -> Result<Ex
             });
             Ok(Exit::Ok)
         }
-        DeadLetterCommand::Replay { ids, all: true, filter, client } => {
-            debug_assert!(ids.is_empty(), "clap lets only one of both pass");
-            let body = filter.pairs().into_iter().map(|(key, value)| (key, Value::from(value)));
-            let body: Map<_, _> = body.map(|(key, value)| (key.to_owned(), value)).collect();
-            let session = global.session(client.0)?;
-            let path = ["v1", "dead-letters:replay"];
-            let answer = session.api()?.post(&path, &Value::Object(body)).await?;
-            let columns = [("ID", "id"), ("NEW JOB", "jobId"), ("PROBLEM", "problem.detail")];
-            session.print.answer(&answer, |answer| session.print.list(items(answer), &columns));
-            Ok(Exit::Ok)
+        DeadLetterCommand::Replay { ids: _, all: true, filter, client } => {
+            all_of(global, client, &filter, "replay", None).await
         }
         DeadLetterCommand::Replay { ids, all: false, filter: _, client } => {
             each(global, client, &ids, "replay", &json!({})).await
         }
-        DeadLetterCommand::Discard { ids, reason, client } => {
+        DeadLetterCommand::Discard { ids: _, all: true, filter, reason, client } => {
+            all_of(global, client, &filter, "discard", Some(reason)).await
+        }
+        DeadLetterCommand::Discard { ids, all: false, filter: _, reason, client } => {
             each(global, client, &ids, "discard", &json!({ "reason": reason })).await
         }
     }
+}
+
+/// All that a filter finds, page by page; one line for each.
+async fn all_of(
+    global: Global,
+    client: ClientFlags,
+    filter: &Filter,
+    verb: &str,
+    why: Option<String>,
+) -> Result<Exit, Failure> {
+    let filter = filter.pairs().into_iter().map(|(key, value)| (key.to_owned(), json!(value)));
+    let filter: Map<String, Value> = filter.collect();
+    let body = without_null(json!({ "filter": filter, "reason": why }));
+    let path = ["v1", &format!("dead-letters:{verb}")];
+    let (print, answer) = global.post(client, &path, &body).await?;
+    let columns =
+        [("ID", "id"), ("DONE", "status"), ("NEW JOB", "jobId"), ("PROBLEM", "problem.detail")];
+    print.answer(&answer, |answer| print.list(items(answer), &columns));
+    Ok(Exit::Ok)
 }
 
 /// A dead letter that is not there can be looked for.

@@ -7,7 +7,9 @@ pub(crate) mod batch;
 pub(crate) mod command;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod credits;
 pub(crate) mod dead_letter;
+pub(crate) mod event;
 pub(crate) mod job;
 pub(crate) mod query;
 pub(crate) mod runbook;
@@ -15,9 +17,11 @@ pub(crate) mod runbook;
 pub(crate) mod store;
 pub(crate) mod template;
 pub(crate) mod token;
+pub(crate) mod trigger;
 pub(crate) mod validate;
 pub(crate) mod worker;
 pub(crate) mod workflow;
+pub(crate) mod workspace;
 
 use crate::args::{Arguments, Subcommands};
 use crate::exit::Exit;
@@ -41,6 +45,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Subcommands::Rehearse(arguments) => rehearse::run(global, *arguments).await,
         Subcommands::Command(command) => command::run(global, command).await,
         Subcommands::Job(command) => job::run(global, command).await,
+        Subcommands::Trigger(command) => trigger::run(global, command).await,
+        Subcommands::Credits(command) => credits::run(global, command).await,
+        Subcommands::Workspace(command) => workspace::run(global, command).await,
+        Subcommands::Event(command) => event::run(global, command).await,
         Subcommands::DeadLetter(command) => dead_letter::run(global, command).await,
         Subcommands::Auth(command) => auth::run(global, command).await,
         Subcommands::Token(command) => token::run(global, command).await,

@@ -4,6 +4,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::commands::workflow::items;
+use crate::commands::workspace::WorkspaceFlag;
 use crate::config::ClientFlags;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -13,7 +14,10 @@ use crate::session::Global;
 /// What `job list` is told.
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// In one of these: QUEUED, IN_PROGRESS, CANCELLING, SUCCEEDED, FAILED_FINAL, CANCELLED
+    #[command(flatten)]
+    workspace: WorkspaceFlag,
+    /// In one of these: QUEUED, IN_PROGRESS, CANCELLING, SUCCEEDED, FAILED_FINAL, CANCELLED; of a
+    /// workspace pending, queued, running, completed, failed, dead, canceled
     #[arg(long, value_delimiter = ',', value_name = "STATUS")]
     status: Vec<String>,
     /// Of this workflow
@@ -50,6 +54,15 @@ const COLUMNS: [Column; 6] = [
     ("CREATED", "created_at"),
 ];
 
+const OF_A_WORKSPACE: [Column; 6] = [
+    ("JOB", "job_id"),
+    ("STATUS", "status"),
+    ("WORKFLOW", "workflow_id"),
+    ("TRIGGER", "trigger_type"),
+    ("CREDITS", "credits_estimate"),
+    ("CREATED", "created_at"),
+];
+
 /// The most that the server gives at once.
 const PAGE_MAX: usize = 200;
 
@@ -57,17 +70,21 @@ pub(super) async fn run(global: Global, arguments: ListArguments) -> Result<Exit
     let ListArguments { limit, client, .. } = &arguments;
     let session = global.session(client.0.clone())?;
     let api = session.api()?;
+    let workspace = arguments.workspace.given();
     let (mut jobs, mut cursor) = (Vec::<Value>::new(), None::<String>);
     while jobs.len() < *limit {
         let page = (limit - jobs.len()).min(PAGE_MAX).to_string();
-        let statuses = arguments.status.join(",").to_uppercase();
+        let statuses = arguments.statuses();
         let mut query = arguments.query();
         query.push(("limit", page.as_str()));
         if !statuses.is_empty() {
             query.push(("status", statuses.as_str()));
         }
         query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-        let answer = api.get(&["v1", "jobs"], &query).await?;
+        let answer = match &workspace {
+            Some(workspace) => api.get(&["v1", "workspaces", workspace, "jobs"], &query).await?,
+            None => api.get(&["v1", "jobs"], &query).await?,
+        };
         jobs.extend_from_slice(items(&answer));
         cursor = answer["next_cursor"].as_str().map(str::to_owned);
         if cursor.is_none() {
@@ -76,7 +93,8 @@ pub(super) async fn run(global: Global, arguments: ListArguments) -> Result<Exit
     }
     let answer = json!({ "items": jobs, "next_cursor": cursor });
     session.print.answer(&answer, |_| {
-        session.print.list(&jobs, &COLUMNS);
+        let columns = if workspace.is_some() { &OF_A_WORKSPACE } else { &COLUMNS };
+        session.print.list(&jobs, columns);
         if cursor.is_some() {
             session.print.note(&format!("there are more; these are the newest {limit} (--limit)"));
         }
@@ -85,6 +103,16 @@ pub(super) async fn run(global: Global, arguments: ListArguments) -> Result<Exit
 }
 
 impl ListArguments {
+    /// Statuses as the list that is asked writes them.
+    fn statuses(&self) -> String {
+        let statuses = self.status.join(",");
+        if self.workspace.given().is_some() {
+            statuses.to_lowercase()
+        } else {
+            statuses.to_uppercase()
+        }
+    }
+
     fn query(&self) -> Vec<(&'static str, &str)> {
         let fields = [
             ("workflow", &self.workflow),

@@ -1,6 +1,7 @@
 //! `stepwell job`: see, follow and steer jobs.
 
 mod act;
+mod create;
 mod list;
 mod show;
 pub(crate) mod watch;
@@ -17,10 +18,15 @@ use crate::session::Global;
 /// What to do with jobs.
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobCommand {
+    /// Make a job of a workspace
+    ///
+    /// The job exists, durably, once this returns. Give an idempotency key and the same job may be
+    /// asked for again without making a second one.
+    Create(Box<create::CreateArguments>),
     /// List jobs, newest first
     List(list::ListArguments),
     /// Show a job with its steps
-    Get(JobArguments),
+    Get(show::GetArguments),
     /// Follow a job to its end; the exit code tells how it ended
     Watch(JobArguments),
     /// Say why a job is where it is, and what a person could do
@@ -56,6 +62,7 @@ pub(crate) struct JobArguments {
 
 pub(crate) async fn run(global: Global, command: JobCommand) -> Result<Exit, Failure> {
     let outcome = match command {
+        JobCommand::Create(arguments) => create::run(global, *arguments).await,
         JobCommand::List(arguments) => list::run(global, arguments).await,
         JobCommand::Get(arguments) => show::get(global, arguments).await,
         JobCommand::Watch(JobArguments { job, client }) => {

@@ -1,9 +1,11 @@
 //! `stepwell job get`, `steps`, `history`, `explain`.
 
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::JobArguments;
 use crate::commands::workflow::items;
+use crate::commands::workspace::WorkspaceFlag;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::print::{Column, Printer, cell, printable};
@@ -40,7 +42,48 @@ const STEPS: [Column; 7] = [
 
 const HISTORY_PAGE: &str = "200";
 
-pub(super) async fn get(global: Global, arguments: JobArguments) -> Result<Exit, Failure> {
+/// Names a job, and perhaps the workspace it is shown as a job of.
+#[derive(Debug, Args)]
+pub(crate) struct GetArguments {
+    #[command(flatten)]
+    workspace: WorkspaceFlag,
+    #[command(flatten)]
+    job: JobArguments,
+}
+
+const OF_A_WORKSPACE: [Column; 22] = [
+    ("job", "job_id"),
+    ("status", "status"),
+    ("error", "last_error_message"),
+    ("error code", "last_error_code"),
+    ("workspace", "workspace_id"),
+    ("user", "user_id"),
+    ("workflow", "workflow_id"),
+    ("trigger", "trigger_type"),
+    ("attempts", "attempts"),
+    ("attempts at most", "max_attempts"),
+    ("next attempt", "next_attempt_at"),
+    ("next step", "step_cursor"),
+    ("steps", "steps_total"),
+    ("credits estimated", "credits_estimate"),
+    ("credits set aside", "credits_reserved"),
+    ("credits spent", "credits_spent"),
+    ("idempotency key", "idempotency_key"),
+    ("created", "created_at"),
+    ("started", "started_at"),
+    ("updated", "updated_at"),
+    ("completed", "completed_at"),
+    ("deleted after", "ttl_at"),
+];
+
+pub(super) async fn get(global: Global, arguments: GetArguments) -> Result<Exit, Failure> {
+    let GetArguments { workspace, job: arguments } = arguments;
+    if let Some(workspace) = workspace.given() {
+        let path = ["v1", "workspaces", &workspace, "jobs", &arguments.job];
+        let (print, answer) = global.get(arguments.client, &path).await?;
+        print.answer(&answer, |job| print.object(job, &OF_A_WORKSPACE));
+        return Ok(Exit::Ok);
+    }
     let session = global.session(arguments.client.0)?;
     let answer = session.api()?.get(&["v1", "jobs", &arguments.job], &[]).await?;
     session.print.answer(&answer, |job| {
