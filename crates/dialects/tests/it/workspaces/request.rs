@@ -27,7 +27,7 @@ fn every_problem_of_a_request_is_reported_at_once_with_its_place() {
     let wrong = json!({
         "workflow_id": "", "user_id": 7, "trigger_type": "cron", "idempotency_key": "a\nb",
         "max_attempts": 101, "credits_estimate": -1, "input": [], "references": {"a b": "s3://x", "ok": 1},
-        "trace_id": "", "priority": 11, "workfow": "x",
+        "trace_id": "", "priority": 11, "workfow_id": "x",
     });
     let rejection = read(wrong.to_string().as_bytes(), None).unwrap_err();
     expect![[r#"
@@ -43,7 +43,7 @@ fn every_problem_of_a_request_is_reported_at_once_with_its_place() {
         references.ok: this must be text, not a number
         trace_id: this text must not be empty
         priority: 11 is out of range; use 0 to 10
-        workfow: there is no field "workfow"; known fields are workspace_id, workflow_id, user_id, trigger_type, idempotency_key, max_attempts, credits_estimate, input, references, trace_id, priority"#]]
+        workfow_id: there is no field "workfow_id"; did you mean "workflow_id"?"#]]
     .assert_eq(&refusal(&rejection));
 }
 
