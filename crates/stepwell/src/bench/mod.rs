@@ -11,6 +11,7 @@ mod figures;
 mod http;
 mod idle;
 mod load;
+mod retention;
 
 use std::path::{Path, PathBuf};
 
@@ -75,6 +76,8 @@ pub(crate) struct BenchArguments {
 enum What {
     /// A batch of members through phases
     Batch(batch::BatchArguments),
+    /// Deleting old jobs while others run, and the size of the files
+    Retention(retention::RetentionArguments),
 }
 
 /// Where the workers are.
@@ -116,27 +119,34 @@ pub(crate) async fn run(global: Global, arguments: BenchArguments) -> Result<Exi
     let place = arguments.place.clone().unwrap_or_else(|| temporary.path().to_owned());
     let json = match &arguments.what {
         Some(What::Batch(batch)) => batch.json,
+        Some(What::Retention(retention)) => retention.json,
         None => arguments.json,
     };
     let lines = progress::lines(session.print.is_live() && !json);
     let spinner = progress::spinner(&lines, "bench");
     let tell = |what: &'static str| spinner.set_message(what);
-    if let Some(What::Batch(batch)) = &arguments.what {
-        let figures = batch::figures(&place, batch, tell).await?;
-        spinner.finish_and_clear();
-        show(&session, json, figures);
-        return Ok(Exit::Ok);
-    }
-    let figures = match database(&arguments)? {
-        None => on_sqlite(&place, &arguments, tell).await?,
-        #[cfg(feature = "postgres")]
-        Some(url) => cluster::figures(&place, &url, &arguments, tell).await?,
-        #[cfg(not(feature = "postgres"))]
-        Some(_) => return Err(Failure::usage("this program was built without PostgreSQL")),
+    let figures = match &arguments.what {
+        Some(What::Batch(batch)) => batch::figures(&place, batch, tell).await?,
+        Some(What::Retention(retention)) => retention::figures(&place, retention, tell).await?,
+        None => of_jobs(&place, &arguments, tell).await?,
     };
     spinner.finish_and_clear();
     show(&session, json, figures);
     Ok(Exit::Ok)
+}
+
+async fn of_jobs(
+    place: &Path,
+    arguments: &BenchArguments,
+    tell: impl Fn(&'static str),
+) -> Result<Map<String, Value>, Failure> {
+    match database(arguments)? {
+        None => on_sqlite(place, arguments, tell).await,
+        #[cfg(feature = "postgres")]
+        Some(url) => cluster::figures(place, &url, arguments, tell).await,
+        #[cfg(not(feature = "postgres"))]
+        Some(_) => Err(Failure::usage("this program was built without PostgreSQL")),
+    }
 }
 
 /// The PostgreSQL to measure on, if one was named.

@@ -1,6 +1,7 @@
 //! The table of settings.
 
 use std::net::SocketAddr;
+use std::path::Path;
 
 use stepwell_connectors::egress::{Cidr, HostPattern};
 use stepwell_core::duration::Interval;
@@ -64,6 +65,8 @@ pub(crate) enum Kind {
     Hosts,
     /// networks such as `10.0.0.0/8`
     Networks,
+    /// whole paths of folders
+    Directories,
     /// text
     Text,
     /// text that is never shown
@@ -74,7 +77,7 @@ pub(crate) enum Kind {
 const HIDDEN: &str = "(set, not shown)";
 
 /// Every setting, in the order it is shown.
-pub(crate) const SETTINGS: [Setting; 25] = [
+pub(crate) const SETTINGS: [Setting; 33] = [
     Setting {
         key: "output",
         flag: "output",
@@ -198,7 +201,58 @@ pub(crate) const SETTINGS: [Setting; 25] = [
         scope: Scope::Serve,
         kind: Kind::Duration,
         default: None,
-        help: "How long ended jobs are kept, such as 30d; by default for ever",
+        help: "How long ended jobs of commands are kept, such as 30d; by default for ever",
+    },
+    Setting {
+        key: "retention_failed",
+        flag: "retention-failed",
+        scope: Scope::Serve,
+        kind: Kind::Duration,
+        default: None,
+        help: "How long failed ones are kept; by default as long as the others",
+    },
+    Setting {
+        key: "retention_platform",
+        flag: "retention-platform",
+        scope: Scope::Serve,
+        kind: Kind::Duration,
+        default: None,
+        help: "How long ended jobs of the platform are kept; by default for ever",
+    },
+    Setting {
+        key: "retention_runbooks",
+        flag: "retention-runbooks",
+        scope: Scope::Serve,
+        kind: Kind::Duration,
+        default: None,
+        help: "How long ended runs of batches are kept once nothing is left to do there; by default for \
+               ever",
+    },
+    Setting {
+        key: "retention_workspaces",
+        flag: "retention-workspaces",
+        scope: Scope::Serve,
+        kind: Kind::Duration,
+        default: Some("30d"),
+        help: "How long ended jobs of workspaces are kept, unless the workspace has a policy of its \
+               own",
+    },
+    Setting {
+        key: "retention_workspaces_dead",
+        flag: "retention-workspaces-dead",
+        scope: Scope::Serve,
+        kind: Kind::Duration,
+        default: Some("90d"),
+        help: "How long dead jobs of workspaces are kept, unless the workspace has a policy of its \
+               own",
+    },
+    Setting {
+        key: "retention_stubs",
+        flag: "retention-stubs",
+        scope: Scope::Serve,
+        kind: Kind::Duration,
+        default: Some("365d"),
+        help: "How long it is known of deleted jobs that they were and how they ended",
     },
     Setting {
         key: "heartbeat_interval",
@@ -267,6 +321,23 @@ pub(crate) const SETTINGS: [Setting; 25] = [
         kind: Kind::Switch,
         default: Some("false"),
         help: "Allow webhooks over plain http, on any port",
+    },
+    Setting {
+        key: "allow_trigger_directory",
+        flag: "allow-trigger-directory",
+        scope: Scope::Serve,
+        kind: Kind::Directories,
+        default: Some(""),
+        help: "Directories in which, or below which, triggers may watch for dropped files; by \
+               default none",
+    },
+    Setting {
+        key: "trigger_poll_interval",
+        flag: "trigger-poll-interval",
+        scope: Scope::Serve,
+        kind: Kind::Period,
+        default: Some("2s"),
+        help: "How often these directories are looked into",
     },
     Setting {
         key: "log",
@@ -362,7 +433,7 @@ impl Kind {
     /// Whether several values may be given.
     pub(crate) fn is_list(self) -> bool {
         match self {
-            Self::Words(_) | Self::Hosts | Self::Networks => true,
+            Self::Words(_) | Self::Hosts | Self::Networks | Self::Directories => true,
             Self::Path
             | Self::Url
             | Self::Address
@@ -391,6 +462,7 @@ impl Kind {
             Self::Words(_) => "WORDS",
             Self::Hosts => "HOSTS",
             Self::Networks => "NETWORKS",
+            Self::Directories => "DIRS",
             Self::Secret => "TOKEN",
         }
     }
@@ -433,6 +505,9 @@ impl Kind {
             Self::Networks => {
                 each(value, |item| item.parse::<Cidr>().err().map(|error| error.to_string()))
             }
+            Self::Directories => each(value, |item| {
+                wrong(Path::new(item).is_absolute(), "write whole paths, such as /srv/incoming")
+            }),
         }
     }
 }

@@ -10,7 +10,10 @@ use stepwell_connectors::clock::{Clock, FastClock, SystemClock};
 use stepwell_connectors::egress::{Egress, Policy};
 use stepwell_core::duration::Interval;
 use stepwell_core::time::Timestamp;
-use stepwell_engine::{Engine, Ownership, Parts, Retention, Scheduler, Settings as EngineSettings};
+use stepwell_engine::{
+    Engine, Keep, Ownership, Parts, Retention, Scheduler, Settings as EngineSettings,
+    TriggerSettings,
+};
 use stepwell_server::{Api, Hosts, Settings as ServerSettings, app, first_admin_token};
 use stepwell_store::Observed;
 use tokio::net::TcpListener;
@@ -38,8 +41,8 @@ pub(crate) struct Plan {
     pub(crate) tenant_cap: Option<u32>,
     /// runbooks and batches are not for every valid token
     pub(crate) batches_need_a_reader: bool,
-    /// how long ended jobs are kept; `None`: for ever
-    pub(crate) retention: Option<Interval>,
+    /// how long ended jobs are kept
+    pub(crate) retention: Retention,
     /// where webhooks may go
     pub(crate) webhooks: Policy,
     /// clients may call it; otherwise only workers and operators
@@ -50,6 +53,8 @@ pub(crate) struct Plan {
     pub(crate) job_queue: String,
     /// how the sources of runbooks are asked
     pub(crate) scheduler: Scheduler,
+    /// how triggers fire
+    pub(crate) triggers: TriggerSettings,
     /// the time to go by; `None`: the machine's
     pub(crate) clock: Option<Arc<FastClock>>,
 }
@@ -76,12 +81,13 @@ impl Plan {
             base_url: None,
             tenant_cap: None,
             batches_need_a_reader: false,
-            retention: None,
+            retention: Retention::default(),
             webhooks: Policy::default(),
             takes_requests: true,
             ownership: Ownership::default(),
             job_queue: EngineSettings::default().job_queue,
             scheduler: Scheduler::default(),
+            triggers: TriggerSettings::default(),
             clock: None,
         }
     }
@@ -96,7 +102,7 @@ impl Plan {
             base_url: config.get("base_url").map(str::to_owned),
             tenant_cap: Some(config.text("tenant_cap").parse().expect(valid)),
             batches_need_a_reader: config.is_on("batches_need_a_reader"),
-            retention: config.get("retention").map(|time| time.parse().expect(valid)),
+            retention: retention(config),
             webhooks: webhooks(config),
             takes_requests: has_role(config, "api"),
             ownership: ownership(config),
@@ -106,8 +112,33 @@ impl Plan {
                 tick: config.parsed("scheduler_interval"),
                 ..Scheduler::default()
             },
+            triggers: TriggerSettings {
+                enabled: has_role(config, "scheduler"),
+                directories: config.list("allow_trigger_directory"),
+                poll: config.parsed("trigger_poll_interval"),
+                ..TriggerSettings::default()
+            },
             clock: None,
         })
+    }
+}
+
+fn retention(config: &Config) -> Retention {
+    let time = |key: &str| -> Option<Interval> {
+        let text = config.get(key)?;
+        Some(text.parse().expect("settings are checked when they are read"))
+    };
+    let commands = time("retention");
+    Retention {
+        runbooks: Keep::all(time("retention_runbooks")),
+        platform: Keep::all(time("retention_platform")),
+        workspaces: Keep {
+            ended: time("retention_workspaces"),
+            failed: time("retention_workspaces_dead"),
+        },
+        commands: Keep { ended: commands, failed: time("retention_failed").or(commands) },
+        stubs: time("retention_stubs"),
+        ..Retention::default()
     }
 }
 
@@ -192,10 +223,11 @@ async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
     let webhook_secret = webhook_secret::read_or_create(&plan.data, store.as_ref()).await?;
     let bus = EmbeddedBus::new(BusSettings::default(), Arc::clone(&clock));
     let settings = EngineSettings {
-        retention: Retention { commands: plan.retention },
+        retention: plan.retention,
         ownership: plan.ownership,
         job_queue: plan.job_queue.clone(),
         scheduler: plan.scheduler.clone(),
+        triggers: TriggerSettings { tenant_cap: plan.tenant_cap, ..plan.triggers.clone() },
         ..EngineSettings::default()
     };
     let parts = Parts { store, bus: Arc::new(bus), clock, egress, webhook_secret, settings };
