@@ -25,7 +25,7 @@ const NAMES_MAX: u32 = 1000;
 pub enum DropError {
     /// The operator allows other directories only.
     #[error(
-        "the directory {} is not allowed; put it, or a directory above it, into `directories` under [triggers]",
+        "the directory {} is not allowed; name it, or one above it, in allow_trigger_directory",
         .0.display()
     )]
     NotAllowed(PathBuf),

@@ -8,9 +8,9 @@ use stepwell_connectors::file_drop::{DropDirectory, Glob, check_place};
 use stepwell_core::id::Tenant;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::rejection::Rejection;
-use stepwell_dialects::workspaces::TriggerType;
 use stepwell_dialects::workspaces::schedule::Schedule;
 use stepwell_dialects::workspaces::trigger::{self as document, AfterFile, Kind, ScheduleKind};
+use stepwell_dialects::workspaces::{TriggerType, redact};
 use stepwell_store::{
     Firing, FiringOutcome, Signal, Trigger, TriggerFilter, TriggerKind, TriggerProgress,
 };
@@ -19,6 +19,7 @@ use super::error::TriggerError;
 use super::note;
 use super::start::{Made, Order, made_before, start_all};
 use crate::Engine;
+use crate::error::EngineError;
 
 /// A trigger that was made or changed.
 #[derive(Clone, Debug)]
@@ -228,40 +229,51 @@ impl Engine {
         let answer = start_all(&self.shared, &self.door()?, &[order]).await.pop();
         let answer = answer.expect("an order has an answer");
         let answer = if same_key_is_same { made_before(answer) } else { answer };
-        let now = self.now();
-        let firing = note::queued(trigger, key.to_owned(), None, now);
-        let (firing, result) = match answer {
-            Ok(made) => (note::started(firing, made.run, now), Ok(made)),
-            Err(error) => {
-                let failed = note::ended(firing, FiringOutcome::Failed, error.to_string());
-                (failed, Err(error))
+        match answer {
+            Ok(made) => {
+                let firing = self.note_made(trigger, key, made).await;
+                Ok(Fired { firing, repeated: made.repeated })
             }
-        };
-        self.note_firing(trigger, &firing, &result).await;
-        let Made { repeated, .. } = result?;
-        Ok(Fired { firing, repeated })
-    }
-
-    /// The run is made and stays made, so a note that could not be written is no failure.
-    async fn note_firing(
-        &self,
-        trigger: &Trigger,
-        firing: &Firing,
-        result: &Result<Made, TriggerError>,
-    ) {
-        // What was noted when it was first made says more.
-        if matches!(result, Ok(Made { repeated: true, .. })) {
-            let (tenant, name) = (trigger.tenant.clone(), trigger.name.clone());
-            let known = self.shared.store.known_firings(tenant, name, vec![firing.key.clone()]);
-            if known.await.is_ok_and(|known| known == [true]) {
-                return;
+            Err(error) => {
+                self.note_refused(trigger, key, &error).await;
+                Err(error)
             }
         }
+    }
+
+    async fn note_made(&self, trigger: &Trigger, key: &str, made: Made) -> Firing {
+        let now = self.now();
+        let firing = note::started(note::queued(trigger, key.to_owned(), None, now), made.run, now);
+        // What was noted when it was first made says more.
+        let (tenant, name) = (trigger.tenant.clone(), trigger.name.clone());
+        let known = self.shared.store.known_firings(tenant, name, vec![key.to_owned()]);
+        if !(made.repeated && known.await.is_ok_and(|known| known == [true])) {
+            self.note_firing(trigger, firing.clone(), None).await;
+        }
+        firing
+    }
+
+    async fn note_refused(&self, trigger: &Trigger, key: &str, error: &TriggerError) {
+        // Nothing is wrong with the firing if the engine is busy, and nothing new if its run exists.
+        if let TriggerError::Engine(error) = error
+            && (error.is_passing() || matches!(error, EngineError::KeyReused { .. }))
+        {
+            return;
+        }
+        // A problem may repeat what came from outside.
+        let why = redact::message(&error.to_string());
+        let firing = note::queued(trigger, key.to_owned(), None, self.now());
+        let firing = note::ended(firing, FiringOutcome::Failed, why.clone());
+        self.note_firing(trigger, firing, Some(why)).await;
+    }
+
+    /// A run that is made stays made, so a note that could not be written is no failure.
+    async fn note_firing(&self, trigger: &Trigger, firing: Firing, last_error: Option<String>) {
         let progress = TriggerProgress {
             // The task that fires may have moved it meanwhile: it is to look again and put it right.
             next_at: (trigger.kind == TriggerKind::Schedule).then(|| self.now()),
-            last_error: result.as_ref().err().map(ToString::to_string),
-            ..note::unmoved(trigger, vec![firing.clone()])
+            last_error,
+            ..note::unmoved(trigger, vec![firing])
         };
         match self.shared.note_trigger(progress).await {
             Ok(_) => self.shared.triggers.changed.notify_one(),

@@ -314,13 +314,12 @@ impl Ends {
         loop {
             match changes.recv().await {
                 Ok(change) if !change.status.is_terminal() => {}
-                Ok(change) => match self.waiting.remove(&change.run) {
-                    Some(name) => {
+                Ok(change) => {
+                    if let Some(name) = self.waiting.remove(&change.run) {
                         self.ready.insert(name);
                         return;
                     }
-                    None => {}
-                },
+                }
                 Err(RecvError::Lagged(_)) => {
                     self.ready.extend(std::mem::take(&mut self.waiting).into_values());
                     return;

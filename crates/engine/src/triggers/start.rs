@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use stepwell_core::id::RunId;
 use stepwell_dialects::rejection::Rejection;
-use stepwell_dialects::workspaces::{Accept, accept, trigger as document};
+use stepwell_dialects::workspaces::{Accept, accept, redact, trigger as document};
 use stepwell_store::{Key, Trigger};
 
 use super::error::TriggerError;
@@ -140,12 +140,9 @@ impl From<TriggerError> for Hindrance {
                 Self::Never(error.to_string())
             }
             TriggerError::Engine(error) if error.is_passing() => Self::Fault(error),
-            TriggerError::Rejected(rejection) => Self::Never(in_one_line(&rejection)),
+            // A problem may repeat what came from outside.
+            TriggerError::Rejected(_) => Self::Never(redact::message(&error.to_string())),
             other => Self::Never(other.to_string()),
         }
     }
-}
-
-fn in_one_line(rejection: &Rejection) -> String {
-    rejection.to_string().replace('\n', "; ")
 }

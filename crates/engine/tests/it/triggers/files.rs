@@ -165,7 +165,7 @@ async fn a_directory_that_is_not_allowed_is_refused() {
         let refused = inbox.place.try_put(inbox.document(json!({"directory": directory}))).await;
         let error = refused.expect_err("it is not allowed");
         assert!(matches!(error, TriggerError::Directory(_)), "{error}");
-        assert!(error.to_string().contains("[triggers]"), "{error}");
+        assert!(error.to_string().contains("allow_trigger_directory"), "{error}");
     }
     let refused = inbox.place.try_put(inbox.document(json!({"glob": "[a-"}))).await;
     assert!(matches!(refused, Err(TriggerError::Glob(_))), "{refused:?}");
