@@ -1,4 +1,4 @@
-//! The five calls a worker makes.
+//! The six calls a worker makes.
 
 use std::borrow::Borrow;
 use std::net::IpAddr;
@@ -160,6 +160,26 @@ impl Client {
     /// When the server is away or says no to all of them.
     pub async fn acks(&self, attempts: &[Attempt]) -> Result<Vec<Answer>, ClientError> {
         self.answers("/v1/workers/acks", &json!({ "acks": attempts })).await
+    }
+
+    /// Says that attempts go on; one answer each, in order. What the server could not judge now is kept.
+    ///
+    /// # Errors
+    /// When the server is away or says no to all of them.
+    pub async fn heartbeats(&self, attempts: &[Attempt]) -> Result<Vec<Kept>, ClientError> {
+        #[derive(Deserialize)]
+        struct Heartbeat {
+            status: String,
+        }
+        #[derive(Deserialize)]
+        struct Heartbeats {
+            heartbeats: Vec<Heartbeat>,
+        }
+        let body = json!({ "heartbeats": attempts });
+        let path = "/v1/workers/heartbeats";
+        let answer = self.post::<Heartbeats>(path, &body, CALL_TIMEOUT).await?;
+        let kept = |one: Heartbeat| if one.status == "lost" { Kept::Lost } else { Kept::Ok };
+        Ok(answer.heartbeats.into_iter().map(kept).collect())
     }
 
     /// Reports how attempts ended; one answer each, in order.

@@ -1,4 +1,7 @@
-//! Keeps deliveries while their work is under way, and tells the work when one is lost.
+//! Keeps what is worked on, and tells the work when it is lost.
+//!
+//! A delivery is kept by extending it. An attempt of a workspace's job has left the queue when it was
+//! taken, and is kept by signs of life.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,12 +11,12 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::client::{Client, ClientError};
-use crate::wire::Kept;
+use crate::wire::{Attempt, Kept, Leased};
 
-/// The most deliveries that one call may extend.
+/// The most that one call may extend.
 const CALL_MAX: usize = 256;
 
-/// Deliveries that are kept.
+/// What is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Heartbeat {
     held: Arc<Mutex<BTreeMap<String, Held>>>,
@@ -23,15 +26,18 @@ pub(crate) struct Heartbeat {
 
 #[derive(Debug)]
 struct Held {
+    /// the attempt that signs of life are for; `None`: a delivery, which is its key
+    attempt: Option<Attempt>,
     until: Instant,
     lost: oneshot::Sender<()>,
 }
 
-/// One delivery that is kept until this is dropped.
+/// One thing that is kept until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Watched {
     heartbeat: Heartbeat,
-    delivery: String,
+    /// of a delivery itself, of an attempt its lease
+    key: String,
     lost: oneshot::Receiver<()>,
 }
 
@@ -40,12 +46,24 @@ impl Heartbeat {
         Self { held: Arc::default(), client, visibility }
     }
 
-    /// Keeps a delivery that was handed out just now.
-    pub(crate) fn watch(&self, delivery: String) -> Watched {
+    /// Keeps what was handed out just now.
+    pub(crate) fn watch(&self, leased: &Leased) -> Watched {
+        if leased.directive.is_kept() {
+            return self.watch_attempt(&leased.directive.attempt);
+        }
+        self.hold(leased.delivery.clone(), None)
+    }
+
+    /// Keeps an attempt that this worker has taken.
+    pub(crate) fn watch_attempt(&self, attempt: &Attempt) -> Watched {
+        self.hold(attempt.lease_id.clone(), Some(attempt.clone()))
+    }
+
+    fn hold(&self, key: String, attempt: Option<Attempt>) -> Watched {
         let (lost, receiver) = oneshot::channel();
-        let held = Held { until: Instant::now() + self.visibility, lost };
-        self.lock().insert(delivery.clone(), held);
-        Watched { heartbeat: self.clone(), delivery, lost: receiver }
+        let held = Held { attempt, until: Instant::now() + self.visibility, lost };
+        self.lock().insert(key.clone(), held);
+        Watched { heartbeat: self.clone(), key, lost: receiver }
     }
 
     /// Extends what is held, three times within the time each is kept, until dropped.
@@ -54,9 +72,38 @@ impl Heartbeat {
         beats.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             beats.tick().await;
-            let deliveries: Vec<String> = self.lock().keys().cloned().collect();
+            let (deliveries, attempts) = self.all();
             for chunk in deliveries.chunks(CALL_MAX) {
                 self.extend(chunk).await;
+            }
+            for chunk in attempts.chunks(CALL_MAX) {
+                self.give_signs(chunk).await;
+            }
+        }
+    }
+
+    fn all(&self) -> (Vec<String>, Vec<Attempt>) {
+        let (mut deliveries, mut attempts) = (Vec::new(), Vec::new());
+        for (key, held) in self.lock().iter() {
+            match &held.attempt {
+                Some(attempt) => attempts.push(attempt.clone()),
+                None => deliveries.push(key.clone()),
+            }
+        }
+        (deliveries, attempts)
+    }
+
+    /// A server that is away says nothing of an attempt: it is lost only when the server says so, and
+    /// its report is judged by the server anyway.
+    async fn give_signs(&self, attempts: &[Attempt]) {
+        match self.client.heartbeats(attempts).await {
+            Ok(answers) => {
+                let mut held = self.lock();
+                let lost = attempts.iter().zip(answers).filter(|(_, kept)| *kept == Kept::Lost);
+                lost.for_each(|(attempt, _)| lose(&mut held, &attempt.lease_id));
+            }
+            Err(error) => {
+                tracing::warn!(%error, attempts = attempts.len(), "signs_of_life_not_given");
             }
         }
     }
@@ -96,31 +143,26 @@ impl Heartbeat {
     }
 }
 
-fn lose(held: &mut BTreeMap<String, Held>, delivery: &str) {
-    if let Some(entry) = held.remove(delivery) {
-        tracing::info!(delivery, "delivery_lost");
+fn lose(held: &mut BTreeMap<String, Held>, key: &str) {
+    if let Some(entry) = held.remove(key) {
+        tracing::info!(key, "delivery_lost");
         // Nobody listens once the work has ended; its report is judged by the server.
         let _ = entry.lost.send(());
     }
 }
 
 impl Watched {
-    /// Resolves when the delivery is no longer this worker's.
+    /// Resolves when it is no longer this worker's.
     pub(crate) async fn lost(&mut self) {
         if (&mut self.lost).await.is_err() {
             // The sender goes only when it says so or when this is dropped.
             std::future::pending::<()>().await;
         }
     }
-
-    /// The delivery.
-    pub(crate) fn delivery(&self) -> &str {
-        &self.delivery
-    }
 }
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.heartbeat.lock().remove(&self.delivery);
+        self.heartbeat.lock().remove(&self.key);
     }
 }

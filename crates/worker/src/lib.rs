@@ -31,5 +31,7 @@ mod worker;
 
 pub use attempt::{Handler, Outcome};
 pub use client::{Client, ClientError, Lease};
-pub use wire::{Answer, Attempt, Directive, Failure, ItemProblem, Kept, Leased, Report, Status};
+pub use wire::{
+    Answer, Attempt, Directive, Failure, ItemProblem, Kept, Leased, Next, Report, Status,
+};
 pub use worker::{Tally, Worker};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 ///
 /// The same attempt may be delivered more than once: whoever must not act twice remembers the
 /// [`Attempt`] it has acted on (D-034).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Directive {
     /// which attempt, and the right to report on it
     #[serde(flatten)]
@@ -25,6 +25,15 @@ pub struct Directive {
     /// every other field, as it came
     #[serde(flatten)]
     pub more: Map<String, Value>,
+}
+
+impl Directive {
+    /// One worker does all steps of the attempt: whoever reports this one done is given the next with
+    /// the answer, and keeps what it has by signs of life. So it is for jobs of workspaces.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.more.contains_key("message")
+    }
 }
 
 /// Names one attempt of one step, and proves the right to report on it.
@@ -109,6 +118,16 @@ pub struct Answer {
     /// what was wrong with it; without one it merely came too late
     #[serde(default)]
     pub problem: Option<ItemProblem>,
+    /// what the worker goes on with: it has it already
+    #[serde(default)]
+    pub next: Option<Next>,
+}
+
+/// What a worker goes on with.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Next {
+    /// the order
+    pub directive: Directive,
 }
 
 /// What was wrong with one item of a batch.
@@ -179,6 +198,17 @@ mod tests {
             "retry_after": 3,
         });
         assert_eq!(serde_json::to_value(&report).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_answer_may_hold_the_next_step_of_the_job() {
+        let mut next = directive();
+        next["message"] = json!({"v": 1});
+        let answer = json!({"applied": true, "next": {"locked_until": "t", "directive": next}});
+        let answer: Answer = serde_json::from_value(answer).unwrap();
+        assert!(answer.next.unwrap().directive.is_kept());
+        let plain: Directive = serde_json::from_value(directive()).unwrap();
+        assert!(!plain.is_kept());
     }
 
     #[test]

@@ -11,9 +11,9 @@ use tokio::task::JoinSet;
 use crate::attempt::{Ended, Handler, attempt};
 use crate::backoff::Backoff;
 use crate::client::{Client, ClientError, Lease};
-use crate::heartbeat::Heartbeat;
+use crate::heartbeat::{Heartbeat, Watched};
 use crate::report::Reporter;
-use crate::wire::{Answer, Leased};
+use crate::wire::{Answer, Attempt, Directive, Failure, Leased, Report, Status};
 
 const LEASE_MAX: usize = 256;
 const LEASE_WAIT: Duration = Duration::from_secs(20);
@@ -196,19 +196,22 @@ impl Worker {
 
     /// What is left after the acks: an attempt that is no longer in force is not begun.
     async fn taken(&self, leased: Vec<Leased>, tally: &mut Tally) -> Vec<Leased> {
-        if !self.acknowledge || leased.is_empty() {
-            return leased;
+        // What one worker keeps from step to step must be taken, or it stays with the queue.
+        let (told, rest): (Vec<_>, Vec<_>) =
+            leased.into_iter().partition(|one| self.acknowledge || one.directive.is_kept());
+        if told.is_empty() {
+            return rest;
         }
-        let attempts: Vec<_> = leased.iter().map(|one| one.directive.attempt.clone()).collect();
+        let attempts: Vec<_> = told.iter().map(|one| one.directive.attempt.clone()).collect();
         let answers = match self.client.acks(&attempts).await {
             Ok(answers) => answers,
             Err(error) => {
                 // An ack is a courtesy; the report will say more.
                 tracing::warn!(%error, "acks_not_delivered");
-                return leased;
+                return told.into_iter().chain(rest).collect();
             }
         };
-        let judged = leased.into_iter().zip(answers);
+        let judged = told.into_iter().zip(answers);
         let in_force = judged.filter_map(|(one, answer)| {
             if !answer.applied {
                 tally.refused += 1;
@@ -216,7 +219,7 @@ impl Worker {
             }
             answer.applied.then_some(one)
         });
-        in_force.collect()
+        in_force.chain(rest).collect()
     }
 }
 
@@ -249,33 +252,76 @@ async fn join(attempts: &mut JoinSet<Tally>, tally: &mut Tally) {
     }
 }
 
+/// Does a directive, and what follows from it as long as the answers say so.
 async fn one_attempt<H: Handler>(
     shared: Arc<Shared<H>>,
     leased: Leased,
     _slot: OwnedSemaphorePermit,
 ) -> Tally {
-    let mut watched = shared.heartbeat.watch(leased.delivery);
-    let handler = Arc::clone(&shared.handler);
-    let halt = shared.halt.clone();
     let mut tally = Tally::default();
-    match attempt(handler, leased.directive, &mut watched, halt).await {
-        Ended::Reported(report) => match shared.reporter.report(report).await {
-            Some(Answer { applied: true, .. }) => tally.applied += 1,
-            Some(Answer { applied: false, reason, problem }) => {
-                tally.refused += 1;
-                tracing::info!(?reason, ?problem, "report_refused");
-            }
-            None => tracing::error!("report_never_answered"),
-        },
+    let mut watched = shared.heartbeat.watch(&leased);
+    let (delivery, mut directive) = (leased.delivery, leased.directive);
+    while let Some(next) = step(&shared, directive, &delivery, &mut watched, &mut tally).await {
+        watched = shared.heartbeat.watch_attempt(&next.attempt);
+        directive = next;
+    }
+    tally
+}
+
+/// Does one directive and reports on it; answers what this worker goes on with.
+async fn step<H: Handler>(
+    shared: &Shared<H>,
+    directive: Directive,
+    delivery: &str,
+    watched: &mut Watched,
+    tally: &mut Tally,
+) -> Option<Directive> {
+    let (is_kept, name) = (directive.is_kept(), directive.attempt.clone());
+    let handler = Arc::clone(&shared.handler);
+    let ended = attempt(handler, directive, watched, shared.halt.clone()).await;
+    let report = match ended {
+        Ended::Reported(report) => report,
+        // It has left the queue, so it cannot go back there: the attempt ends here, and the next one is
+        // somebody else's.
+        Ended::GivenBack(delay) if is_kept => given_up(name, delay),
         Ended::GivenBack(delay) => {
             tally.given_back += 1;
-            let delivery = [watched.delivery().to_owned()];
-            if let Err(error) = shared.client.nack(&delivery, delay).await {
+            if let Err(error) = shared.client.nack(&[delivery.to_owned()], delay).await {
                 // It comes back by itself when its visibility ends.
                 tracing::warn!(%error, "delivery_not_given_back");
             }
+            return None;
         }
-        Ended::Lost => tally.lost += 1,
+        Ended::Lost => {
+            tally.lost += 1;
+            return None;
+        }
+    };
+    match shared.reporter.report(report).await {
+        Some(Answer { applied: true, next, .. }) => {
+            tally.applied += 1;
+            next.map(|next| next.directive)
+        }
+        // The answer to the same report was lost on the way, if it says what to go on with.
+        Some(Answer { applied: false, reason, problem, next }) => {
+            tally.refused += 1;
+            tracing::info!(?reason, ?problem, "report_refused");
+            next.map(|next| next.directive)
+        }
+        None => {
+            tracing::error!("report_never_answered");
+            None
+        }
     }
-    tally
+}
+
+fn given_up(attempt: Attempt, delay: Duration) -> Report {
+    let message = "the worker stopped or passed it on before the step was done";
+    Report {
+        attempt,
+        status: Status::FailedRetryable,
+        result: None,
+        error: Some(Failure { code: "given_back".to_owned(), message: message.to_owned() }),
+        retry_after: (!delay.is_zero()).then_some(delay.as_secs()),
+    }
 }

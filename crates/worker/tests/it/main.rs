@@ -1,6 +1,7 @@
 //! A worker against a real server: same process, real sockets, real store.
 
 mod items;
+mod jobs;
 mod world;
 
 use std::sync::Arc;

@@ -106,7 +106,7 @@ impl World {
         body
     }
 
-    async fn get(&self, path: &str) -> Value {
+    pub(crate) async fn get(&self, path: &str) -> Value {
         let request = self.http.get(self.url(path)).bearer_auth(&self.admin);
         request.send().await.expect("the server answers").json().await.expect("JSON")
     }
