@@ -341,6 +341,12 @@ impl Call {
         self
     }
 
+    /// The same request to another address.
+    pub(crate) fn path(mut self, path: &str) -> Self {
+        self.request = self.request.uri(path);
+        self
+    }
+
     pub(crate) fn token(self, token: &str) -> Self {
         self.header(AUTHORIZATION.as_str(), &format!("Bearer {token}"))
     }

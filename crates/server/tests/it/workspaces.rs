@@ -10,6 +10,7 @@ mod policy;
 mod redaction;
 mod refused;
 mod subscriptions;
+mod triggers;
 mod workers;
 
 use axum::http::StatusCode;
