@@ -179,7 +179,7 @@ impl Metrics {
                 }
                 Entry::AttemptFailed { step, error, .. } | Entry::StepHeld { step, error } => {
                     self.step_retries.get_or_create(&labels(run, *step)).inc();
-                    if error.code == "attempt_timed_out" {
+                    if matches!(error.code.as_str(), "attempt_timed_out" | "lease_expired") {
                         self.step_timeouts.get_or_create(&labels(run, *step)).inc();
                     }
                 }

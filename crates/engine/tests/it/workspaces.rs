@@ -2,6 +2,7 @@
 
 mod attempts;
 mod credits;
+mod faults;
 mod restarts;
 mod several;
 mod told;

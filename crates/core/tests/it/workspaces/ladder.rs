@@ -1,12 +1,16 @@
 //! Rests between attempts, and how many there are.
 
+use std::sync::Arc;
+
+use stepwell_core::definition::Workflow;
 use stepwell_core::id::RunId;
+use stepwell_core::retry::RetryPolicy;
 use stepwell_core::run::RunStatus;
+use stepwell_core::terms::Terms;
 use uuid::Uuid;
 
 use super::{job, job_with, ladder, terms};
 use crate::world::{World, seconds, sequence, step};
-use stepwell_core::terms::Terms;
 
 /// Fails every attempt at its first step; the rest after each, in milliseconds.
 fn rests(world: &mut World) -> Vec<u64> {
@@ -33,7 +37,7 @@ fn jitter_moves_each_rest_by_at_most_a_tenth() {
     for number in 0..50 {
         let granted = Terms { run_retry: Some(ladder(6, 10)), ..terms(6) };
         let mut world = job_with(sequence([step("a")]), granted);
-        let header = std::sync::Arc::make_mut(&mut world.run.header);
+        let header = Arc::make_mut(&mut world.run.header);
         header.id = RunId(Uuid::from_u128(number));
         let rests = rests(&mut world);
         for (rest, plain) in rests.iter().zip([30_000, 120_000, 600_000, 1_800_000, 1_800_000]) {
@@ -76,8 +80,6 @@ fn a_job_is_tried_as_often_as_it_was_granted() {
 // C-034: what was granted to the job goes before what its workflow says.
 #[test]
 fn the_workflow_gives_the_attempts_of_a_job_that_was_granted_none() {
-    use stepwell_core::definition::Workflow;
-    use stepwell_core::retry::RetryPolicy;
     let own = Some(RetryPolicy::fixed(2, seconds(7)));
     let workflow = Workflow { run_retry: own, ..sequence([step("a")]) };
     let granted = Terms { run_retry: None, ..terms(1) };

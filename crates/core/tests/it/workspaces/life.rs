@@ -1,14 +1,19 @@
 //! From the first message to the end.
 
+use std::sync::Arc;
+
 use expect_test::expect;
 use serde_json::json;
+use stepwell_core::command::Command;
 use stepwell_core::command::Operation::Retry;
-use stepwell_core::run::RunStatus;
+use stepwell_core::definition::StepSpec;
+use stepwell_core::run::{Header, RunStatus};
 use stepwell_core::step::StepStatus;
 
 use super::{in_pool, job, job_with, terms};
 use crate::world::{
-    World, after, failure, graph, minutes, operate, pause, report, resume, sequence, step, success,
+    World, after, carried, failure, graph, header, minutes, operate, pause, report, resume,
+    sequence, step, success,
 };
 
 // C-018, C-014, X-118: one message starts the attempt. The job is queued until a worker has taken it.
@@ -243,7 +248,7 @@ fn a_person_may_begin_the_next_attempt_before_its_time() {
 
 #[test]
 fn a_failure_that_does_not_matter_lets_the_worker_go_on() {
-    let lenient = stepwell_core::definition::StepSpec { continue_on_failure: true, ..step("a") };
+    let lenient = StepSpec { continue_on_failure: true, ..step("a") };
     let mut world = job_with(sequence([lenient, step("b")]), terms(1));
     let worker = world.fence("a");
     world.does(world.reported("a", failure(true)));
@@ -252,13 +257,9 @@ fn a_failure_that_does_not_matter_lets_the_worker_go_on() {
     assert_eq!(world.run.status, RunStatus::Succeeded);
 }
 
-/// A job whose last step is under way.
+// C-038, C-021: a dead job that is taken up again is a new one that begins at the cursor of the old.
 #[test]
 fn a_job_that_takes_up_another_one_begins_at_its_cursor() {
-    use crate::world::{carried, header};
-    use std::sync::Arc;
-    use stepwell_core::command::Command;
-    use stepwell_core::run::Header;
     let workflow = sequence([step("a"), step("b")]);
     let terms = Some(Arc::new(terms(5)));
     let mut world = World::of_header(Header { terms, ..header(workflow) });

@@ -1,11 +1,12 @@
 //! Signs of life of whoever has an attempt, and what a person is told meanwhile.
 
 use expect_test::expect;
+use stepwell_core::command::Command;
 use stepwell_core::explain::explain;
 use stepwell_core::run::RunStatus;
 
 use super::{LEASE_SECS, alive, job, job_with, terms};
-use crate::world::{minutes, polled, seconds, sequence};
+use crate::world::{World, minutes, polled, seconds, sequence};
 
 // while signs of life come, an attempt may take as long as it takes.
 #[test]
@@ -15,7 +16,7 @@ fn signs_of_life_keep_an_attempt_for_as_long_as_they_come() {
     for _ in 0..100 {
         world.pass(seconds(LEASE_SECS / 2));
         world.check(alive(&world, "a"), expect!["lease_extended a expires_at=+1m"]);
-        assert!(world.does(stepwell_core::command::Command::Wake).entries.is_empty());
+        assert!(world.does(Command::Wake).entries.is_empty());
     }
     world.wakes();
     assert_eq!(world.run.status, RunStatus::Failed, "then they stopped");
@@ -59,7 +60,7 @@ fn a_question_of_a_poll_has_times_of_its_own() {
 // C-018, X-121: where a job is, since when, and what happens next.
 #[test]
 fn a_job_says_what_it_waits_for() {
-    let told = |world: &crate::world::World| {
+    let told = |world: &World| {
         let told = explain(&world.run, world.now);
         let wait = told.waits.iter().find(|wait| wait.waiting_for != "steps").expect("a wait");
         let until = wait.until.as_deref().unwrap_or("nobody knows");

@@ -10,7 +10,7 @@ use stepwell_store::{Account, Grant};
 use super::{acme, create, done, priced, stores, take, try_create, world_on};
 use crate::world::{World, failure};
 
-async fn grant(world: &World, amount: i64) {
+pub(super) async fn grant(world: &World, amount: i64) {
     let grant = Grant {
         tenant: acme(),
         amount: Credits::whole(amount),
@@ -23,7 +23,7 @@ async fn grant(world: &World, amount: i64) {
 }
 
 /// The account, after it was compared with the sum of its ledger.
-async fn account(world: &World) -> (i64, i64, i64) {
+pub(super) async fn account(world: &World) -> (i64, i64, i64) {
     let account = world.store.account(acme()).await.expect("the store answers");
     let lines = world.store.ledger(acme(), None, None, 1_000).await.expect("the store answers");
     let sum = lines.iter().fold(Account::default(), |sum, line| Account {
