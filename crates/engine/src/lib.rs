@@ -382,11 +382,17 @@ impl Engine {
         &self.shared.settings.workspaces
     }
 
-    /// When retention deletes a run; `None` while it goes on, and for one that is kept for ever.
-    #[must_use]
-    pub fn expires_at(&self, run: &Run) -> Option<Timestamp> {
-        let keep = self.shared.keeps(&run.header, run.status)?;
-        Some(run.ended_at?.after(keep))
+    /// When retention deletes a run, as it was fixed at its end (C-041); `None` while it goes on, and for
+    /// one that is kept for ever.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn expires_at(&self, run: &Run) -> Result<Option<Timestamp>, EngineError> {
+        if !run.status.is_terminal() {
+            return Ok(None);
+        }
+        let expiries = self.shared.store.expiries(vec![run.id()]).await?;
+        Ok(expiries.first().copied().flatten())
     }
 
     /// The workflow that answers a request type.

@@ -11,7 +11,6 @@ use stepwell_core::command::Command;
 use stepwell_core::definition::CancelMode;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Dialect, Run};
-use stepwell_core::time::Timestamp;
 use stepwell_dialects::workspaces::{Accept, JobRequest, Key, accept, request, status, view};
 use stepwell_engine::{Ask, EngineError, Reply, Start};
 use stepwell_store::{Filter, Page};
@@ -130,7 +129,7 @@ pub(super) async fn made(api: &Api, reply: Reply) -> Result<Response, ApiError> 
         },
     };
     note(&run);
-    let mut response = (status, show(api, &run)).into_response();
+    let mut response = (status, show(api, &run).await?).into_response();
     let job = view::job(&run, None).job_id;
     let location = format!("/v1/workspaces/{}/jobs/{job}", run.header.tenant);
     if let Ok(location) = HeaderValue::try_from(location) {
@@ -140,14 +139,9 @@ pub(super) async fn made(api: &Api, reply: Reply) -> Result<Response, ApiError> 
 }
 
 /// The job with its version as the tag.
-fn show(api: &Api, run: &Run) -> Response {
-    let job = view::job(run, expires_at(api, run));
-    ([(ETAG, etag(run.version))], Json(job)).into_response()
-}
-
-/// When retention deletes the job; known once it has ended.
-fn expires_at(api: &Api, run: &Run) -> Option<Timestamp> {
-    api.engine().expires_at(run)
+async fn show(api: &Api, run: &Run) -> Result<Response, ApiError> {
+    let job = view::job(run, api.engine().expires_at(run).await?);
+    Ok(([(ETAG, etag(run.version))], Json(job)).into_response())
 }
 
 /// List the jobs of a workspace, newest first
@@ -218,17 +212,21 @@ pub(super) async fn get(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let run = find(&api, &caller, &job).await?;
-    shown(&api, &run, &headers)
+    shown(&api, &run, &headers).await
 }
 
-pub(super) fn shown(api: &Api, run: &Arc<Run>, headers: &HeaderMap) -> Result<Response, ApiError> {
+pub(super) async fn shown(
+    api: &Api,
+    run: &Arc<Run>,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
     let seen = header(headers, &IF_NONE_MATCH)?.unwrap_or_default();
     let is_known =
         seen.split(',').any(|tag| tag.trim() == "*" || version(tag) == Some(run.version));
     if is_known {
         return Ok((StatusCode::NOT_MODIFIED, [(ETAG, etag(run.version))]).into_response());
     }
-    Ok(show(api, run))
+    show(api, run).await
 }
 
 /// Cancel a job of a workspace
@@ -262,7 +260,7 @@ pub(super) async fn canceled(
     let at_version = seen.bind(run.version)?;
     let command = Command::Cancel { mode: Some(CancelMode::Immediate), by: caller.act(reason) };
     match api.engine().command_at(run.id(), command, at_version).await {
-        Ok(run) => Ok(show(api, &run)),
+        Ok(run) => show(api, &run).await,
         Err(error) => {
             refused(run, "canceled", &error);
             Err(error.into())

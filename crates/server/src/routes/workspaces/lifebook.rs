@@ -81,7 +81,7 @@ pub(super) async fn get(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let run = find(&api, &caller, &WorkspaceJob { workspace: None, run }).await?;
-    jobs::shown(&api, &run, &headers)
+    jobs::shown(&api, &run, &headers).await
 }
 
 /// Cancel a job
