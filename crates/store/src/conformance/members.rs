@@ -141,6 +141,12 @@ pub async fn members_are_listed_by_number(subject: Subject) {
         assert_eq!(found.total, part.len() as u64, "whoever goes on needs no count");
         assert_eq!(numbers(&found.items), part);
     }
+    world.detects(3, &[11, 14, 15]).await;
+    for (batch, offset, expected) in [(1, 3, vec![8, 9]), (1, 5, vec![]), (3, 2, vec![15])] {
+        let slice = Slice { offset, limit: 2 };
+        let found = world.some_members(MemberFilter::of(BatchId(batch)), slice).await;
+        assert_eq!(numbers(&found.items), expected, "with or without a gap in the numbers");
+    }
     let of_none = world.some_members(MemberFilter::of(BatchId(9)), everything()).await;
     assert_eq!((of_none.items, of_none.total), (Vec::new(), 0));
 }
