@@ -39,34 +39,36 @@ impl Cache {
 
     /// Remembers runs that were committed or loaded. Ended ones are of no further use.
     pub(crate) fn put_all<'a>(&self, runs: impl IntoIterator<Item = &'a Arc<Run>>) {
+        let mut gone = Vec::new();
         let mut generations = self.lock();
         for run in runs {
             if run.status.is_terminal() {
                 generations.forget(run.id());
                 continue;
             }
-            self.make_room(&mut generations);
+            gone.extend(self.make_room(&mut generations));
             generations.put_lean(run);
         }
     }
 
     /// Remembers runs that were read, unless a commit has been faster.
     pub(crate) fn put_absent<'a>(&self, runs: impl IntoIterator<Item = &'a Arc<Run>>) {
+        let mut gone = Vec::new();
         let mut generations = self.lock();
         for run in runs {
             if !run.status.is_terminal() && generations.get(run.id()).is_none() {
-                self.make_room(&mut generations);
+                gone.extend(self.make_room(&mut generations));
                 generations.put(run);
             }
         }
     }
 
-    fn make_room(&self, generations: &mut Generations) {
-        if generations.young.len() >= self.runs_max / 2
-            || generations.young_bytes >= self.bytes_max / 2
-        {
-            generations.turn();
-        }
+    /// Answers what has to go. To give thousands of runs back takes a while, so it must be dropped when
+    /// the lock is no longer held: declared before it, it is.
+    fn make_room(&self, generations: &mut Generations) -> Option<HashMap<RunId, Arc<Run>>> {
+        let is_full = generations.young.len() >= self.runs_max / 2
+            || generations.young_bytes >= self.bytes_max / 2;
+        is_full.then(|| generations.turn())
     }
 
     pub(crate) fn forget(&self, id: RunId) {
@@ -118,9 +120,10 @@ impl Generations {
         }
     }
 
-    fn turn(&mut self) {
-        self.old = std::mem::take(&mut self.young);
+    /// Answers what nobody has touched since the last turn.
+    fn turn(&mut self) -> HashMap<RunId, Arc<Run>> {
         self.young_bytes = 0;
+        std::mem::replace(&mut self.old, std::mem::take(&mut self.young))
     }
 }
 
