@@ -3,7 +3,7 @@
 use jiff::civil::{Date, Weekday};
 
 use super::error::ScheduleError;
-use super::field::{Field, Piece, Set};
+use super::field::{Piece, Set};
 
 /// How many times a weekday can come in a month.
 const WEEKS_MAX: u8 = 5;
@@ -114,7 +114,7 @@ fn nth(which: Piece<'_>) -> Result<u8, ScheduleError> {
     let number = which.text.parse().ok().filter(|number| (1..=WEEKS_MAX).contains(number));
     number.ok_or_else(|| {
         which.fault(
-            format!("`{}` says nothing of which {} of the month", which.text, Field::Weekday),
+            format!("`{}` is no week of a month", which.text),
             "write 1 to 5 after the #, such as FRI#2 for the second Friday",
         )
     })

@@ -54,7 +54,7 @@ impl ScheduleError {
             field: None,
             column: None,
             message: format!("no time zone is called `{name}`"),
-            help: "write its IANA name, such as Europe/Berlin, America/New_York or UTC".to_owned(),
+            help: "write its IANA name, such as Europe/Berlin or UTC".to_owned(),
         }
     }
 }
