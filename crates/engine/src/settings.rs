@@ -39,6 +39,8 @@ pub struct Settings {
     pub events: EventSettings,
     /// what every job of a workspace is granted
     pub workspaces: Defaults,
+    /// how often a message is handed out whose worker is to keep the attempt, before it is given up
+    pub kept_deliveries_max: u32,
     /// how triggers fire
     pub triggers: TriggerSettings,
 }
@@ -149,6 +151,8 @@ impl Default for Settings {
             scheduler: Scheduler::default(),
             events: EventSettings::default(),
             workspaces: Defaults::default(),
+            // C-028
+            kept_deliveries_max: 5,
             triggers: TriggerSettings::default(),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stepwell_connectors::bus::{
-    Delivery, DeliveryTag, LaneSet, Receive, Settled, Settlement, Unavailable,
+    DELIVERY_LIMIT, Delivery, DeliveryTag, LaneSet, Receive, Settled, Settlement, Unavailable,
 };
 use stepwell_core::effect::Directive;
 use stepwell_core::id::{LeaseId, RunId, StepIndex};
@@ -134,6 +134,11 @@ impl Shared {
                 .filter(|found| found.ours)
                 .and_then(|found| Some((Arc::clone(&found.run), in_force(&found.run, &delivery)?)));
             match current {
+                Some((run, _)) if self.was_received_too_often(&run, &delivery) => {
+                    let description = format!("received {} times before", delivery.deliveries - 1);
+                    let reason = DELIVERY_LIMIT.into();
+                    outdated.push((delivery.tag, Settlement::DeadLetter { reason, description }));
+                }
                 Some((run, directive)) => taken.push(Taken {
                     held: Held {
                         epoch: self.epoch().0,
@@ -154,6 +159,12 @@ impl Shared {
             self.bus.settle(outdated).await;
         }
         Ok(taken)
+    }
+
+    /// Workers have got the message of an attempt that one of them would keep, and none has ever taken it:
+    /// it kills whoever gets it (C-028, C-032).
+    fn was_received_too_often(&self, run: &Run, delivery: &Delivery) -> bool {
+        run.keeping().is_some() && delivery.deliveries > self.settings.kept_deliveries_max
     }
 
     /// Work is handed out by instances that own runs, and only while they surely own them.
