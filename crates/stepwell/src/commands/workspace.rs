@@ -86,9 +86,9 @@ enum Restore {
 const POLICY: [Column; 5] = [
     ("workspace", "workspace_id"),
     ("keep", "keep"),
-    ("keep failed", "keep_failed"),
+    ("keep dead", "keep_dead"),
     ("restore credits", "restore"),
-    ("open jobs at most", "runs_open_max"),
+    ("open jobs at most", "jobs_open_max"),
 ];
 
 pub(crate) async fn run(global: Global, command: WorkspaceCommand) -> Result<Exit, Failure> {
@@ -124,8 +124,8 @@ fn policy(arguments: &SetPolicyArguments) -> Value {
     });
     without_null(json!({
         "keep": arguments.keep,
-        "keep_failed": arguments.keep_failed,
+        "keep_dead": arguments.keep_failed,
         "restore": restore,
-        "runs_open_max": arguments.jobs_open_max,
+        "jobs_open_max": arguments.jobs_open_max,
     }))
 }

@@ -77,7 +77,7 @@ pub(crate) enum Kind {
 const HIDDEN: &str = "(set, not shown)";
 
 /// Every setting, in the order it is shown.
-pub(crate) const SETTINGS: [Setting; 33] = [
+pub(crate) const SETTINGS: [Setting; 37] = [
     Setting {
         key: "output",
         flag: "output",
@@ -253,6 +253,39 @@ pub(crate) const SETTINGS: [Setting; 33] = [
         kind: Kind::Duration,
         default: Some("365d"),
         help: "How long it is known of deleted jobs that they were and how they ended",
+    },
+    Setting {
+        key: "retention_events",
+        flag: "retention-events",
+        scope: Scope::Serve,
+        kind: Kind::Duration,
+        default: Some("30d"),
+        help: "How long events are kept for consumers that come back",
+    },
+    Setting {
+        key: "charge_credits",
+        flag: "charge-credits",
+        scope: Scope::Serve,
+        kind: Kind::Switch,
+        default: Some("false"),
+        help: "Take what jobs of workspaces cost from the workspace's account, and refuse a job that it \
+               does not cover; otherwise credits are only counted",
+    },
+    Setting {
+        key: "job_lease",
+        flag: "job-lease",
+        scope: Scope::Serve,
+        kind: Kind::Period,
+        default: Some("5m"),
+        help: "After how much silence of its worker an attempt of a workspace's job has failed",
+    },
+    Setting {
+        key: "job_unclaimed",
+        flag: "job-unclaimed",
+        scope: Scope::Serve,
+        kind: Kind::Period,
+        default: Some("4d"),
+        help: "How long the message of an attempt may wait for a worker before the attempt has failed",
     },
     Setting {
         key: "heartbeat_interval",

@@ -9,7 +9,9 @@ use stepwell_connectors::bus::embedded::{EmbeddedBus, Settings as BusSettings};
 use stepwell_connectors::clock::{Clock, FastClock, SystemClock};
 use stepwell_connectors::egress::{Egress, Policy};
 use stepwell_core::duration::Interval;
+use stepwell_core::terms::Keeping;
 use stepwell_core::time::Timestamp;
+use stepwell_dialects::workspaces::Defaults;
 use stepwell_engine::{
     Engine, Keep, Ownership, Parts, Retention, Scheduler, Settings as EngineSettings,
     TriggerSettings,
@@ -55,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) scheduler: Scheduler,
     /// how triggers fire
     pub(crate) triggers: TriggerSettings,
+    /// what every job of a workspace is granted
+    pub(crate) workspaces: Defaults,
     /// the time to go by; `None`: the machine's
     pub(crate) clock: Option<Arc<FastClock>>,
 }
@@ -88,6 +92,7 @@ impl Plan {
             job_queue: EngineSettings::default().job_queue,
             scheduler: Scheduler::default(),
             triggers: TriggerSettings::default(),
+            workspaces: Defaults::default(),
             clock: None,
         }
     }
@@ -118,6 +123,7 @@ impl Plan {
                 poll: config.parsed("trigger_poll_interval"),
                 ..TriggerSettings::default()
             },
+            workspaces: workspaces(config),
             clock: None,
         })
     }
@@ -138,8 +144,15 @@ fn retention(config: &Config) -> Retention {
         },
         commands: Keep { ended: commands, failed: time("retention_failed").or(commands) },
         stubs: time("retention_stubs"),
+        events: time("retention_events"),
         ..Retention::default()
     }
+}
+
+fn workspaces(config: &Config) -> Defaults {
+    let keeping =
+        Keeping { lease: config.parsed("job_lease"), unclaimed: config.parsed("job_unclaimed") };
+    Defaults { keeping, charged: config.is_on("charge_credits"), ..Defaults::default() }
 }
 
 fn ownership(config: &Config) -> Ownership {
@@ -228,6 +241,7 @@ async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
         job_queue: plan.job_queue.clone(),
         scheduler: plan.scheduler.clone(),
         triggers: TriggerSettings { tenant_cap: plan.tenant_cap, ..plan.triggers.clone() },
+        workspaces: plan.workspaces.clone(),
         ..EngineSettings::default()
     };
     let parts = Parts { store, bus: Arc::new(bus), clock, egress, webhook_secret, settings };
