@@ -285,7 +285,7 @@ pub(crate) const SETTINGS: [Setting; 37] = [
         scope: Scope::Serve,
         kind: Kind::Period,
         default: Some("4d"),
-        help: "How long the message of an attempt may wait for a worker before the attempt has failed",
+        help: "How long the message of an attempt may wait for a worker before it is sent anew",
     },
     Setting {
         key: "heartbeat_interval",

@@ -200,7 +200,8 @@ fn filter(workspace: Tenant, parameters: &Parameters) -> Result<Filter, ApiError
 /// The `ETag` is the job's version. With `If-None-Match` an unchanged job is answered with 304.
 #[utoipa::path(
     get, path = "/v1/workspaces/{workspace_id}/jobs/{job}", tag = "workspaces", operation_id = "getWorkspaceJob",
-    params(schema::WorkspaceJobPath, ("If-None-Match" = Option<String>, Header, description = "the `ETag` of the job when it was last read")),
+    params(schema::WorkspaceJobPath,
+        ("If-None-Match" = Option<String>, Header, description = "the `ETag` of the job when it was last read")),
     responses((status = 200, description = "The job", body = schema::WorkspaceJob,
         headers(("ETag" = String, description = "the version of the job"))),
         (status = 304, description = "The job has not changed")),
