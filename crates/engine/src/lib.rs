@@ -142,7 +142,8 @@ impl Engine {
             tokio::spawn(submissions::submissions(Arc::clone(&shared), intake.clone())),
             tokio::spawn(batches::keeper(Arc::clone(&shared), intake.clone())),
             tokio::spawn(batches::scheduler(Arc::clone(&shared), intake.clone())),
-            tokio::spawn(triggers::triggers(Arc::clone(&shared), intake.clone())),
+            tokio::spawn(triggers::schedules(Arc::clone(&shared), intake.clone())),
+            tokio::spawn(triggers::file_drops(Arc::clone(&shared), intake.clone())),
             tokio::spawn(hunger::hunger(Arc::clone(&shared), giver)),
             tokio::spawn(handler.run(inbox)),
         ];

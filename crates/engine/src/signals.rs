@@ -82,7 +82,7 @@ async fn look_at_everything(shared: &Shared) {
     shared.subscriptions.changed.notify_one();
     shared.standing.free.notify_one();
     shared.submissions.notify_one();
-    shared.triggers.changed.notify_one();
+    shared.triggers.changed();
     shared.outbox.notify_one();
     shared.look_at_agreements().await;
     shared.received_runs().await;

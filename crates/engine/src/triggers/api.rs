@@ -276,7 +276,7 @@ impl Engine {
             ..note::unmoved(trigger, vec![firing])
         };
         match self.shared.note_trigger(progress).await {
-            Ok(_) => self.shared.triggers.changed.notify_one(),
+            Ok(_) => self.shared.triggers.changed(),
             Err(error) => tracing::warn!(trigger = trigger.name, %error, "firing_not_noted"),
         }
     }
@@ -340,7 +340,7 @@ impl Engine {
 
     /// The task that fires looks at them again, here and elsewhere.
     async fn triggers_changed(&self) {
-        self.shared.triggers.changed.notify_one();
+        self.shared.triggers.changed();
         if self.shared.store.is_shared() {
             // Others look by themselves, only later.
             let _ = self.shared.store.tell(self.shared.epoch(), Signal::LookAgain).await;
@@ -350,7 +350,7 @@ impl Engine {
 
 /// What the document of a stored trigger means.
 pub(super) fn read(trigger: &Trigger) -> Result<document::Trigger, TriggerError> {
-    Ok(document::of_json(&trigger.document).map_err(Rejection::invalid)?)
+    Ok(note::read(trigger).map_err(Rejection::invalid)?)
 }
 
 fn kind(document: &document::Trigger) -> TriggerKind {

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -28,6 +29,9 @@ const TURN: usize = 100;
 
 /// The rest of files that could not become jobs, and of us when the store is away.
 const REST: Interval = Interval::from_secs(30);
+
+/// How long a directory may take to answer: a share that hangs must not keep us from the others.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
 
 /// A directory that is watched for a trigger.
 pub(super) struct Watched {
@@ -266,8 +270,12 @@ impl Watched {
             // Opened anew each time: a link may have been put in its place.
             work(&DropDirectory::open(&path, &allowed)?)
         });
-        let worked = task.await.map_err(|error| EngineError::Broken(error.to_string()))?;
-        Ok(worked?)
+        let Ok(worked) = tokio::time::timeout(ANSWER_MAX, task).await else {
+            let path = PathBuf::from(&self.files.directory);
+            let reason = "it does not answer".to_owned();
+            return Err(DropError::Unreadable { path, reason }.into());
+        };
+        Ok(worked.map_err(|error| EngineError::Broken(error.to_string()))??)
     }
 
     fn key(&self, file: &DroppedFile) -> String {

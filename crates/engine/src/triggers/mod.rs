@@ -12,8 +12,9 @@
 //! Whoever asks by hand or by webhook has nobody to remember it, and is answered after the start.
 //!
 //! - `due`: which firings of a schedule are made, and which passed over;
-//! - `keeper`: looks at what is due; one instance at a time;
-//! - `schedule` and `files`: the two kinds that fire by themselves;
+//! - `keeper` and `schedule`: when a moment has come, and what one schedule does then;
+//! - `watch` and `files`: directories, and what is done about the files of one;
+//! - `lease`: one instance at a time;
 //! - `start`: the run of a firing; `note`: what became of it;
 //! - `hook`: signed requests from outside; `api`: what people ask for.
 
@@ -23,9 +24,11 @@ mod error;
 mod files;
 mod hook;
 mod keeper;
+mod lease;
 mod note;
 mod schedule;
 mod start;
+mod watch;
 
 use tokio::sync::Notify;
 
@@ -33,11 +36,22 @@ pub use api::{Fired, NextFiring, PutTrigger};
 pub use error::TriggerError;
 pub use hook::HookCall;
 
-pub(crate) use keeper::triggers;
+pub(crate) use keeper::schedules;
+pub(crate) use watch::file_drops;
 
 /// What the tasks around triggers share.
 #[derive(Default)]
 pub(crate) struct Triggers {
-    /// a trigger was made, changed or fired
-    pub(crate) changed: Notify,
+    /// schedules are to be looked at
+    schedules: Notify,
+    /// directories are to be looked up
+    file_drops: Notify,
+}
+
+impl Triggers {
+    /// A trigger was made, changed or fired: whoever looks after them looks again.
+    pub(crate) fn changed(&self) {
+        self.schedules.notify_one();
+        self.file_drops.notify_one();
+    }
 }

@@ -2,6 +2,8 @@
 
 use stepwell_core::id::RunId;
 use stepwell_core::time::Timestamp;
+use stepwell_dialects::problem::Problems;
+use stepwell_dialects::workspaces::trigger as document;
 use stepwell_store::{Firing, FiringOutcome, Trigger, TriggerProgress};
 
 use crate::error::EngineError;
@@ -47,6 +49,24 @@ pub(super) fn unmoved(trigger: &Trigger, firings: Vec<Firing>) -> TriggerProgres
         last_error: trigger.last_error.clone(),
         firings,
     }
+}
+
+/// What the document of a stored trigger means.
+pub(super) fn read(trigger: &Trigger) -> Result<document::Trigger, Problems> {
+    document::of_json(&trigger.document)
+}
+
+/// Notes that a document which an earlier release has accepted cannot be used: a person must look.
+pub(super) async fn unusable(
+    shared: &Shared,
+    trigger: &Trigger,
+    why: &str,
+) -> Result<(), EngineError> {
+    let why = format!("the document cannot be used: {why}");
+    tracing::error!(trigger = trigger.name, why, "trigger_unusable");
+    let progress =
+        TriggerProgress { next_at: None, last_error: Some(why), ..unmoved(trigger, Vec::new()) };
+    shared.note_trigger(progress).await.map(|_| ())
 }
 
 impl Shared {
