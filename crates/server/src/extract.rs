@@ -76,16 +76,29 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
     }
 }
 
-/// The bytes of a document that says it is JSON or YAML.
-pub(crate) struct Document(pub(crate) Bytes);
+/// A document that says it is JSON or YAML.
+pub(crate) enum Document {
+    /// as JSON
+    Json(Value),
+    /// as YAML
+    Yaml(Bytes),
+}
 
 impl<S: Send + Sync> FromRequest<S> for Document {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let kinds: Vec<&str> = ["application/json"].into_iter().chain(YAML_KINDS).collect();
-        expect_kind(request.headers(), &kinds)?;
-        Ok(Self(read(request, state).await?))
+        let is_json = expect_kind(request.headers(), &["application/json"]);
+        if is_json.is_err() {
+            // What says that it is any text may be either.
+            let is_yaml = expect_kind(request.headers(), &YAML_KINDS[..4]);
+            is_yaml.or(is_json)?;
+            return read(request, state).await.map(Self::Yaml);
+        }
+        let bytes = read(request, state).await?;
+        let json = parse_json(&bytes);
+        json.map(Self::Json)
+            .map_err(|problem| ApiError::of_problems(Code::MalformedRequest, problem))
     }
 }
 

@@ -35,7 +35,9 @@ async fn what_cannot_be_read_is_refused_everywhere() {
     let site = Site::on_sqlite().await;
     let job = site.start().await;
     let before = site.written().await;
-    let routes = routes_with(&site, "application/json");
+    let mut routes = routes_with(&site, "application/json");
+    // What came from a queue cannot be sent back to it: it is kept, however it looks.
+    routes.retain(|route| route.path != "/v1/workers/messages");
     assert!(routes.len() >= 18, "{}", routes.len());
     for route in routes {
         let deep = format!("{{\"a\": {}{}}}", "[".repeat(40), "]".repeat(40));
@@ -92,8 +94,10 @@ async fn an_unknown_field_is_refused_everywhere_but_in_messages() {
     let before = site.written().await;
     for route in routes_with(&site, "application/json") {
         // Messages of workers and schedulers may be newer than we are.
-        let is_message =
-            matches!(route.path.as_str(), "/api/worker-results" | "/api/orchestrator-events");
+        let is_message = matches!(
+            route.path.as_str(),
+            "/api/worker-results" | "/api/orchestrator-events" | "/v1/workers/messages"
+        );
         if route.path.starts_with("/v1/callbacks/") || is_message {
             continue;
         }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::header::{ETAG, HeaderMap, IF_NONE_MATCH, LOCATION};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use stepwell_core::command::Command;
+use stepwell_core::command::{Act, Command};
 use stepwell_core::definition::CancelMode;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Dialect, Run};
@@ -246,20 +246,19 @@ pub(super) async fn cancel(
     seen: IfMatch,
     body: JsonBody,
 ) -> Result<Response, ApiError> {
+    let reason = body.read(|fields| Some(reason(fields)))?;
     let run = find(&api, &caller, &job).await?;
-    canceled(&api, &caller, &run, &seen, &body).await
+    canceled(&api, &run, &seen, caller.act(reason)).await
 }
 
 pub(super) async fn canceled(
     api: &Api,
-    caller: &Caller,
     run: &Arc<Run>,
     seen: &IfMatch,
-    body: &JsonBody,
+    by: Act,
 ) -> Result<Response, ApiError> {
-    let reason = body.read(|fields| Some(reason(fields)))?;
     let at_version = seen.bind(run.version)?;
-    let command = Command::Cancel { mode: Some(CancelMode::Immediate), by: caller.act(reason) };
+    let command = Command::Cancel { mode: Some(CancelMode::Immediate), by };
     match api.engine().command_at(run.id(), command, at_version).await {
         Ok(run) => show(api, &run).await,
         Err(error) => {

@@ -11,6 +11,7 @@ use super::{WorkspaceJob, find, jobs, visible};
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::extract::{IfMatch, JobId, JsonBody, JsonBytes, Query, header};
+use crate::routes::operate::reason;
 use crate::schema;
 use crate::state::Api;
 
@@ -97,6 +98,7 @@ pub(super) async fn cancel(
     seen: IfMatch,
     body: JsonBody,
 ) -> Result<Response, ApiError> {
+    let reason = body.read(|fields| Some(reason(fields)))?;
     let run = find(&api, &caller, &WorkspaceJob { workspace: None, run }).await?;
-    jobs::canceled(&api, &caller, &run, &seen, &body).await
+    jobs::canceled(&api, &run, &seen, caller.act(reason)).await
 }

@@ -71,8 +71,12 @@ struct TriggerList {
     items: Vec<TriggerView>,
 }
 
-fn read(body: &[u8]) -> Result<trigger::Trigger, ApiError> {
-    trigger::read(body).map_err(|problems| ApiError::of_problems(Code::InvalidRequest, problems))
+fn read(document: &Document) -> Result<trigger::Trigger, ApiError> {
+    let trigger = match document {
+        Document::Json(document) => trigger::of_json(document),
+        Document::Yaml(source) => trigger::read(source),
+    };
+    trigger.map_err(|problems| ApiError::of_problems(Code::InvalidRequest, problems))
 }
 
 fn put_answer(api: &Api, put: PutTrigger) -> Response {
@@ -95,9 +99,10 @@ pub(super) async fn create(
     State(api): State<Api>,
     Workspace(workspace): Workspace,
     caller: Caller,
-    Document(body): Document,
+    document: Document,
 ) -> Result<Response, ApiError> {
-    let put = api.engine().put_trigger(&workspace, &read(&body)?, None, &caller.subject).await?;
+    let document = read(&document)?;
+    let put = api.engine().put_trigger(&workspace, &document, None, &caller.subject).await?;
     Ok(put_answer(&api, put))
 }
 
@@ -115,9 +120,9 @@ pub(super) async fn put(
     WorkspacePart(workspace, name): WorkspacePart,
     caller: Caller,
     seen: IfMatch,
-    Document(body): Document,
+    document: Document,
 ) -> Result<Response, ApiError> {
-    let document = read(&body)?;
+    let document = read(&document)?;
     if document.name != name {
         let problem = Problem::new("name_mismatch", "this is not the name in the address");
         return Err(ApiError::of_problems(Code::InvalidRequest, problem.at("name")));
