@@ -8,6 +8,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::runbooks::MAILBOXES;
 use crate::site::{Site, envelope_with, get, post, report_body};
+use crate::workspaces;
 
 /// Keeps what is logged.
 #[derive(Clone, Default)]
@@ -65,6 +66,7 @@ async fn a_request_is_logged_with_its_ids_and_without_its_secrets() {
     site.send(wrong).await.refused(401, "invalid_callback_token");
 
     read_members(&site).await;
+    let (workspace_job, leaked) = fail_a_workspace_job(&site).await;
 
     let (lines, text) = log.requests();
     let spans: Vec<&Value> = lines.iter().map(|line| &line["span"]).collect();
@@ -85,11 +87,41 @@ async fn a_request_is_logged_with_its_ids_and_without_its_secrets() {
     let secret = site.admin.rsplit('_').next().unwrap();
     let proof = url.split_once("token=").unwrap().1;
     check_access_log(&text);
+    check_trace(&spans, &text, &workspace_job);
+    assert!(!text.contains(leaked), "C-013: {leaked} was logged");
     for hidden in
         [secret, proof, "marker-proof", "marker-payload", "marker-result", "token=", "marker-name"]
     {
         assert!(!text.contains(hidden), "{hidden} was logged");
     }
+}
+
+/// Fails a job whose worker writes somebody's address into its error, twice.
+async fn fail_a_workspace_job(site: &Site) -> (Value, &'static str) {
+    let leaked = "ada.lovelace@example.com";
+    site.publish(workspaces::REPORT).await;
+    let job = workspaces::create(site, &json!({"trace_id": "trace-of-the-log"})).await;
+    let directive = workspaces::take(site).await;
+    let error = json!({"status": "FAILED_FINAL", "error": format!("no mailbox for {leaked}")});
+    for applied in [true, false] {
+        let told = workspaces::report(site, &directive, &error).await;
+        assert_eq!(told["applied"], applied);
+    }
+    site.ask(get(&workspaces::path(&job))).await;
+    (job, leaked)
+}
+
+/// C-024, C-027: what is logged of a job has its trace; a report that it refuses is logged.
+fn check_trace(spans: &[&Value], text: &str, job: &Value) {
+    let of_job = spans.iter().filter(|span| span["job_id"] == job["job_id"]);
+    let traces: Vec<&Value> = of_job.map(|span| &span["trace_id"]).collect();
+    assert!(traces.len() >= 2 && traces.iter().all(|it| **it == "trace-of-the-log"), "{traces:?}");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let is_refusal = |line: &Value| line["fields"]["message"] == "report_refused";
+    let refusals: Vec<Value> = lines.filter(is_refusal).collect();
+    let of_job = |line: &&Value| line["fields"]["job_id"] == job["job_id"];
+    let refusal = refusals.iter().find(of_job).expect("the second report was refused");
+    assert_eq!(refusal["fields"]["trace_id"], "trace-of-the-log");
 }
 
 /// Makes a batch, and reads its members.

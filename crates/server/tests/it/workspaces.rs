@@ -22,7 +22,7 @@ use crate::site::{Site, get, merged, post, report_body};
 pub(crate) const QUEUE: &str = "lifebook-orchestrator-queue";
 
 /// Two steps that one worker does one after the other, and a third elsewhere.
-const REPORT: &str = "
+pub(crate) const REPORT: &str = "
 name: report
 credits: 3
 input_schema:
@@ -59,13 +59,13 @@ fn request_with(fields: &Value) -> Value {
 const JOBS: &str = "/v1/workspaces/acme/jobs";
 
 /// Makes a job of acme, and answers its record.
-async fn create(site: &Site, fields: &Value) -> Value {
+pub(crate) async fn create(site: &Site, fields: &Value) -> Value {
     let reply = site.ask(post(JOBS).json(&request_with(fields))).await;
     reply.expect(StatusCode::CREATED)
 }
 
 /// The path of a job.
-fn path(job: &Value) -> String {
+pub(crate) fn path(job: &Value) -> String {
     format!("{JOBS}/{}", job["job_id"].as_str().unwrap())
 }
 
@@ -75,7 +75,7 @@ async fn record(site: &Site, job: &Value) -> Value {
 }
 
 /// Leases one directive, and says that it was taken.
-async fn take(site: &Site) -> Value {
+pub(crate) async fn take(site: &Site) -> Value {
     let directive = site.lease(QUEUE).await;
     let acks = json!({"acks": [report_body(&directive, &json!({}))]});
     let reply = site.ask(post("/v1/workers/acks").json(&acks)).await.expect(StatusCode::OK);
@@ -84,7 +84,7 @@ async fn take(site: &Site) -> Value {
 }
 
 /// Reports on a directive; answers what the worker is told.
-async fn report(site: &Site, directive: &Value, fields: &Value) -> Value {
+pub(crate) async fn report(site: &Site, directive: &Value, fields: &Value) -> Value {
     let results = json!({"results": [report_body(directive, fields)]});
     let reply = site.ask(post("/v1/workers/results").json(&results)).await;
     reply.expect(StatusCode::OK)["answers"][0].take()
