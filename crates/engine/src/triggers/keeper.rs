@@ -29,7 +29,7 @@ type Name = (Tenant, String);
 
 /// Fires schedules until the engine stops.
 pub(crate) async fn schedules(shared: Arc<Shared>, intake: Intake) {
-    if !shared.settings.triggers.enabled || !shared.settings.ownership.decides {
+    if !shared.settings.triggers.enabled {
         return;
     }
     let mut stopping = shared.stopping.subscribe();

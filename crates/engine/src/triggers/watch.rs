@@ -22,9 +22,8 @@ type Name = (Tenant, String);
 
 /// Takes dropped files until the engine stops.
 pub(crate) async fn file_drops(shared: Arc<Shared>, intake: Intake) {
-    let settings = &shared.settings;
-    let may_watch = settings.triggers.enabled && !settings.triggers.directories.is_empty();
-    if !may_watch || !settings.ownership.decides {
+    let settings = &shared.settings.triggers;
+    if !settings.enabled || settings.directories.is_empty() {
         return;
     }
     let mut stopping = shared.stopping.subscribe();

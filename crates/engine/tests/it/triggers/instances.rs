@@ -16,13 +16,16 @@ use crate::world::{World, start};
 
 /// Two instances on one store.
 async fn town() -> (Place, Place) {
+    town_of([Settings::default(), Settings::default()]).await
+}
+
+async fn town_of(settings: [Settings; 2]) -> (Place, Place) {
     let clock = Arc::new(ManualClock::new(at("2026-02-03T12:00:00Z").as_millis()));
     let hands = Arc::clone(&clock);
     let store = MemoryStore::shared(move || Timestamp::from_millis(hands.now_ms()));
     let mut places = Vec::new();
-    for store in [store.another(), store.another()] {
-        let store: Arc<dyn Store> = Arc::new(store);
-        let settings = Settings::default();
+    for settings in settings {
+        let store: Arc<dyn Store> = Arc::new(store.another());
         let engine = start(&store, &clock, &settings, Policy::default()).await;
         let clock = Arc::clone(&clock);
         places.push(Place { world: World { engine, store, clock, settings } });
@@ -68,6 +71,24 @@ async fn when_the_one_that_fires_dies_the_other_goes_on() {
     let lines = two.lines("nightly").await;
     assert_eq!(lines, ["01", "02", "03", "04"].map(|it| format!("2026-02-03T12:{it} started")));
     assert_eq!(two.runs().await.len(), 4);
+}
+
+#[tokio::test]
+async fn an_instance_that_decides_nothing_may_fire_for_one_that_does() {
+    let mut scheduler = Settings::default();
+    scheduler.ownership.decides = false;
+    let mut engine = Settings::default();
+    engine.triggers.enabled = false;
+    let (scheduler, engine) = town_of([scheduler, engine]).await;
+    engine.put(schedule("* * * * *", "UTC", json!({"overlap": "queue"}))).await;
+    pass(&scheduler, 60).await;
+    engine.until_outcomes("nightly", FiringOutcome::Started, 1).await;
+    pass(&scheduler, 60).await;
+    engine.until_outcomes("nightly", FiringOutcome::Queued, 1).await;
+    // Whoever fires hears nothing of the end, and looks.
+    engine.end(engine.runs().await[0]).await;
+    pass(&scheduler, 31).await;
+    engine.until_outcomes("nightly", FiringOutcome::Started, 2).await;
 }
 
 // Issue 6: even two that both believe that it is their turn make one run, because of its key.
