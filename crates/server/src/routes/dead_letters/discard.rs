@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use stepwell_dialects::fields::Fields;
 
-use super::{filter, find, note, settled, show};
+use super::{filter, find, note, settled, settlement, show};
 use crate::auth::Caller;
 use crate::error::{ApiError, ProblemDetails};
 use crate::extract::{JsonBody, Name};
@@ -76,12 +76,12 @@ pub(super) async fn many(
     })?;
     let filter = filter::within(filter, &caller)?;
     let letters = api.engine().store().dead_letters(filter).await?;
-    let mut outcomes = Vec::with_capacity(letters.len());
-    for letter in letters {
-        let noted = note(&api, &caller, letter.id, None, &reason).await;
-        let outcome = noted.and_then(|noted| noted.then_some(()).ok_or_else(settled));
-        outcomes.push((letter.id, outcome));
-    }
+    let ids: Vec<i64> = letters.into_iter().map(|letter| letter.id).collect();
+    let settlement = settlement(&api, &caller, None, &reason);
+    let settlements = ids.iter().map(|id| (*id, settlement.clone())).collect();
+    let noted = api.engine().store().settle_dead_letters(settlements).await?;
+    let noted = noted.into_iter().map(|noted| noted.then_some(()).ok_or_else(settled));
+    let outcomes: Vec<(i64, Result<(), ApiError>)> = ids.into_iter().zip(noted).collect();
     let items = outcomes.iter().map(|(id, outcome)| Discarded {
         id: *id,
         status: if outcome.is_ok() { "discarded" } else { "refused" },

@@ -87,13 +87,17 @@ async fn note(
     replayed_as: Option<RunId>,
     reason: &str,
 ) -> Result<bool, ApiError> {
-    let settlement = Settlement {
+    let settlement = settlement(api, caller, replayed_as, reason);
+    Ok(api.engine().store().settle_dead_letter(id, settlement).await?)
+}
+
+fn settlement(api: &Api, caller: &Caller, replayed_as: Option<RunId>, reason: &str) -> Settlement {
+    Settlement {
         at: api.engine().now(),
         actor: caller.subject.clone(),
         replayed_as,
         reason: reason.to_owned(),
-    };
-    Ok(api.engine().store().settle_dead_letter(id, settlement).await?)
+    }
 }
 
 /// Show a dead letter
