@@ -4,6 +4,8 @@
 //! is a mistake that somebody could make in a store, a bus, a door or a clock; [`crate::proof`] shows
 //! that each is found, by which rule, within a bounded number of worlds.
 
+mod jobs;
+
 use std::sync::Arc;
 
 use stepwell_core::batch::{Phase, PhaseStatus, SweepKind};
@@ -13,6 +15,8 @@ use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Run, RunStatus};
 use stepwell_core::step::StepStatus;
 use stepwell_store::{Advance, BatchWrite, Create, Epoch, Group, Item};
+
+pub(crate) use jobs::{forget_missed, next_steps};
 
 macro_rules! bugs {
     ($($(#[doc = $doc:literal])* $name:ident = $word:literal,)*) => {
@@ -98,6 +102,36 @@ bugs! {
     PhaseEndsEarly = "phase-ends-early",
     /// several instances are told that they alone pass over a runbook
     ShareLease = "share-lease",
+    /// what a job that is canceled had set aside does not come back
+    ForgetRelease = "forget-release",
+    /// what a worker has spent is booked twice
+    SpendTwice = "spend-twice",
+    /// what a job has spent comes back though nothing of the kind was agreed
+    RestoreAlways = "restore-always",
+    /// credits of a job that is not charged are taken from the account
+    ChargeTheFree = "charge-the-free",
+    /// nobody asks whether an account covers a job
+    IgnoreBalance = "ignore-balance",
+    /// the end of a job is not told with the decision that ends it
+    ForgetEvent = "forget-event",
+    /// the end of a job is told twice
+    TellTwice = "tell-twice",
+    /// whoever follows the log of events is led past one
+    SkipEvent = "skip-event",
+    /// what a worker goes on with is published too
+    PublishNext = "publish-next",
+    /// a sign of life counts for whoever has the job, whoever gives it
+    KeepAnybody = "keep-anybody",
+    /// an attempt that ended by silence does not count
+    UncountedAttempt = "uncounted-attempt",
+    /// a job that failed is tried again without a rest
+    HastyLadder = "hasty-ladder",
+    /// the key of a firing is not stored with the run that it makes
+    FireWithoutKey = "fire-without-key",
+    /// firings that were missed are forgotten
+    IgnoreCatchUp = "ignore-catch-up",
+    /// how far a trigger has come is stored without its firings
+    LoseFiring = "lose-firing",
 }
 
 /// What a bug may know of the store in which it is planted.
@@ -124,10 +158,14 @@ impl Bug {
         }
         for item in &mut group.items {
             match item {
-                Item::Create(create) => self.spoil_create(create, stored),
+                Item::Create(create) => {
+                    self.spoil_create(create, stored);
+                    self.spoil_new_job(create);
+                }
                 Item::Advance(advance) => {
                     let run = stored.run(advance.run.id());
                     self.spoil_advance(advance, run.as_ref());
+                    self.spoil_job(advance, run.as_ref());
                 }
                 Item::Audit(report) => {
                     if let Some(run) = stored.run(report.run)

@@ -11,7 +11,9 @@ use stepwell_connectors::bus::{
     Order, PublishError, Published, Receive, Settled, Settlement, Unavailable, Window,
 };
 use stepwell_connectors::clock::Clock;
+use stepwell_core::effect::Directive;
 use stepwell_core::id::LeaseId;
+use stepwell_core::run::Run;
 use stepwell_core::step::StepError;
 use stepwell_store::{Group, Item};
 use uuid::Uuid;
@@ -95,25 +97,16 @@ impl SimBus {
             let Item::Advance(advance) = item else { continue };
             for (index, step) in advance.run.indexed() {
                 let Some(directive) = step.directive(index) else { continue };
-                let run = advance.run.id().as_u128();
-                let message = Message {
-                    id: MessageId {
-                        run,
-                        step: u32::from(index.0),
-                        attempt: directive.attempt,
-                        poll: directive.poll,
-                    },
-                    address: Address {
-                        pool: advance.run.spec(index).pool.as_str().into(),
-                        lane: Lane::new(0).expect("there is a lane 0"),
-                    },
-                    order: Order { priority: advance.run.header.priority, key: run },
-                    body: Bytes::copy_from_slice(directive.lease.0.as_bytes()),
-                    expires_at_ms: None,
-                };
                 // It is the oracle that must notice, not the caller.
-                let _ = self.put(message).await;
+                let _ = self.put(message_of(&advance.run, &directive)).await;
             }
+        }
+    }
+
+    /// A planted bug: what a worker goes on with is handed to others too.
+    pub(crate) async fn publish_too(&self, directives: &[(Arc<Run>, Directive)]) {
+        for (run, directive) in directives {
+            let _ = self.put(message_of(run, directive)).await;
         }
     }
 
@@ -148,6 +141,25 @@ impl SimBus {
             format!("{} ({}, {} deliveries)", letter.description, letter.reason, letter.deliveries);
         self.shared.note(&self.life, format_args!("gave up {}", letter.message.id));
         self.shared.oracle().gave_up(lease, StepError::new("job_undelivered", words));
+    }
+}
+
+fn message_of(run: &Run, directive: &Directive) -> Message {
+    let (id, step) = (run.id().as_u128(), directive.step);
+    Message {
+        id: MessageId {
+            run: id,
+            step: u32::from(step.0),
+            attempt: directive.attempt,
+            poll: directive.poll,
+        },
+        address: Address {
+            pool: run.spec(step).pool.as_str().into(),
+            lane: Lane::new(0).expect("there is a lane 0"),
+        },
+        order: Order { priority: run.header.priority, key: id },
+        body: Bytes::copy_from_slice(directive.lease.0.as_bytes()),
+        expires_at_ms: None,
     }
 }
 

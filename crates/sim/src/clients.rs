@@ -7,12 +7,14 @@ use serde_json::{Map, json};
 use stepwell_core::definition::Part;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Dialect, Header};
+use stepwell_core::terms::Terms;
 use stepwell_engine::{Answered, Ask, Engine, EngineError, Reply, Start};
 use stepwell_store::{Key, Store};
 
 use crate::chance::Chance;
 use crate::door::Door;
 use crate::faults::Kind;
+use crate::jobs;
 use crate::oracle::{Probe, Promise};
 use crate::shared::Shared;
 
@@ -35,6 +37,8 @@ struct Request {
     tenant: Tenant,
     key: Option<Key>,
     priority: u8,
+    /// what a job of a workspace is granted
+    terms: Option<Arc<Terms>>,
 }
 
 impl Client {
@@ -68,7 +72,16 @@ impl Client {
             tenant: Tenant::new(&plan.tenants[chance.index(plan.tenants.len())]),
             key: chance.permille(750).then_some(key),
             priority: u8::try_from(chance.below(11)).unwrap_or(0),
+            terms: self.terms(),
         }
+    }
+
+    /// In a world with workspaces most clients want a job of one.
+    fn terms(&self) -> Option<Arc<Terms>> {
+        let plan = &self.shared.plan;
+        let mut chance = Chance::of(plan.seed, &format!("job {}", self.number));
+        let wanted = plan.workspaces && chance.permille(700);
+        wanted.then(|| Arc::new(jobs::terms(&mut chance)))
     }
 
     /// Asks until it is told yes or no.
@@ -85,7 +98,14 @@ impl Client {
                     self.shared.oracle().saw(Probe::KeyOfAnother);
                     return None;
                 }
-                Some(Err(EngineError::TenantFull { .. } | EngineError::Busy)) => {
+                Some(Err(
+                    error @ (EngineError::TenantFull { .. }
+                    | EngineError::CreditsShort { .. }
+                    | EngineError::Busy),
+                )) => {
+                    if matches!(error, EngineError::CreditsShort { .. }) {
+                        self.shared.oracle().saw(Probe::CreditsShort);
+                    }
                     self.shared.clock.sleep_ms(chance.between(30_000, 300_000)).await;
                 }
                 // Whoever has no key cannot ask again without risking a second run.
@@ -133,7 +153,7 @@ async fn header(engine: &Engine, request: &Request) -> Option<Arc<Header>> {
     Some(Arc::new(Header {
         id: engine.fresh_run_id(),
         tenant: request.tenant.clone(),
-        dialect: Dialect::Commands,
+        dialect: request.terms.as_ref().map_or(Dialect::Commands, |_| Dialect::Workspaces),
         workflow: Arc::clone(&compiled.workflow),
         part: Part::Main,
         parent: None,
@@ -148,6 +168,6 @@ async fn header(engine: &Engine, request: &Request) -> Option<Arc<Header>> {
         actor: "client".to_owned(),
         created_at: engine.now(),
         membership: None,
-        terms: None,
+        terms: request.terms.clone(),
     }))
 }

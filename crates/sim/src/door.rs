@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stepwell_core::command::{Command, Fence, StepRef};
 use stepwell_core::id::RunId;
-use stepwell_engine::{Answered, Ask, Engine, EngineError, Reply};
+use stepwell_engine::{Answered, Ask, Engine, EngineError, Kept, Reply, SignOfLife};
 
 use crate::bugs::Bug;
 use crate::chance::Chance;
@@ -102,6 +102,7 @@ impl Door {
     /// When no answer came: the caller cannot know whether it happened.
     pub async fn ask(&self, chance: &mut Chance, ask: Ask) -> Result<Answered, NoAnswer> {
         let instance = self.any(chance).ok_or(NoAnswer)?;
+        self.note_word(&ask);
         let ask = self.spoiled(ask);
         let answer = tokio::select! {
             biased;
@@ -136,6 +137,35 @@ impl Door {
         self.insist(chance, Ask::command(run, command), tries).await;
     }
 
+    /// A worker gives a sign of life; `None` if it is not told what it is worth.
+    pub async fn alive(&self, chance: &mut Chance, mut sign: SignOfLife) -> Option<Kept> {
+        let instance = self.any(chance)?;
+        self.shared.oracle().heard(sign.fence.lease);
+        if self.shared.has(Bug::KeepAnybody)
+            && let Some(current) = self.any_fence(sign.run)
+        {
+            (sign.step, sign.fence) = current;
+        }
+        let answers = tokio::select! {
+            biased;
+            answers = instance.engine.extend_attempts(vec![sign]) => answers.ok()?,
+            () = self.shared.clock.sleep_ms(PATIENCE_MS) => return None,
+        };
+        if self.shared.strikes(Kind::AnswerLost, &instance.life) {
+            return None;
+        }
+        answers.into_iter().next()?.ok()
+    }
+
+    /// Only a word of whoever has a lease may extend it, so each is counted.
+    fn note_word(&self, ask: &Ask) {
+        if let Ask::Command { command, .. } = ask
+            && let Command::Ack { fence, .. } | Command::Report { fence, .. } = command
+        {
+            self.shared.oracle().heard(fence.lease);
+        }
+    }
+
     /// A planted bug: whatever a report says, it is taken for one of the attempt in force.
     fn spoiled(&self, mut ask: Ask) -> Ask {
         if self.shared.has(Bug::SkipLeaseCheck)
@@ -153,6 +183,15 @@ impl Door {
         let StepRef::Index(step) = step else { return None };
         let lease = run.steps.get(step.position())?.lease?;
         Some(Fence { attempt: lease.attempt, lease: lease.id })
+    }
+
+    /// Whatever a worker has of a run.
+    fn any_fence(&self, run: RunId) -> Option<(StepRef, Fence)> {
+        let oracle = self.shared.oracle();
+        let run = oracle.run(run)?;
+        let kept = run.indexed().find(|(step, _)| run.is_kept(*step));
+        let (step, lease) = kept.and_then(|(step, state)| Some((step, state.lease?)))?;
+        Some((StepRef::Index(step), Fence { attempt: lease.attempt, lease: lease.id }))
     }
 
     fn instances(&self) -> MutexGuard<'_, Vec<Arc<Instance>>> {

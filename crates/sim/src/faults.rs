@@ -157,6 +157,18 @@ kinds! {
     BatchOrder = "batch-order",
     /// somebody adds members to a batch by hand, or takes one out
     MembersByHand = "members-by-hand",
+    /// a worker's sign of life does not arrive
+    SignLost = "sign-lost",
+    /// a worker's sign of life arrives when it is no longer at that step
+    SignLate = "sign-late",
+    /// a worker never learns what it could go on with
+    NextLost = "next-lost",
+    /// somebody changes when and how a trigger fires
+    TriggerChanged = "trigger-changed",
+    /// somebody switches a trigger off or on
+    TriggerSwitched = "trigger-switched",
+    /// whoever fires a trigger asks again for the same firing
+    HookRepeated = "hook-repeated",
 }
 
 impl Kind {
@@ -176,7 +188,7 @@ impl Kind {
             Self::ExhaustedFailed | Self::NewVersion | Self::OperatorCancel => 150,
             Self::InstanceCrash | Self::InstancePause | Self::ClockSkew | Self::OpenFailed => 500,
             Self::Extend | Self::OperatorGate | Self::OperatorPause | Self::Unfinished => 400,
-            Self::RowsChange | Self::BatchAdvance => 700,
+            Self::RowsChange | Self::BatchAdvance | Self::HookRepeated => 700,
             Self::BatchCancel => 30,
             Self::NewRunbook => 100,
             Self::WorkerSilent | Self::WorkerCrash | Self::FailFinal => 120,

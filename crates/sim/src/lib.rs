@@ -5,6 +5,7 @@
 //! and the people at its [`door`]. [`oracle`] watches, [`faults`] names what goes wrong, [`bugs`]
 //! proves that a mistake would be found.
 
+pub mod accounts;
 pub mod args;
 pub mod bugs;
 pub mod bus;
@@ -12,13 +13,16 @@ pub mod clients;
 pub mod clock;
 pub mod door;
 pub mod faults;
+pub mod followers;
 pub mod instances;
+mod jobs;
 pub mod leads;
 pub mod life;
 pub mod lives;
 pub mod operators;
 pub mod oracle;
 pub mod plan;
+pub mod planners;
 pub mod proof;
 pub mod report;
 pub mod runbooks;

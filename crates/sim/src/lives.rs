@@ -18,12 +18,14 @@ use stepwell_core::id::{LeaseId, RunId, StepIndex, Tenant};
 use stepwell_core::invariant;
 use stepwell_core::run::{Dialect, Header, Run};
 use stepwell_core::step::{Outcome, StepError, StepStatus};
+use stepwell_core::terms::Terms;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::workflow;
 use uuid::Uuid;
 
 use crate::chance::Chance;
 use crate::clock::NOON_MS;
+use crate::jobs::{price, terms};
 use crate::oracle::model::Model;
 use crate::oracle::rules::{KERNEL_SOUND, LEASES_NEVER_REUSED, NO_MARKER_LEFT, REPLAY_REBUILDS};
 use crate::oracle::{Arrows, Made, Violation};
@@ -91,7 +93,9 @@ impl Alone {
         let mut chance = Chance::of(seed, "life");
         let source = document(seed, 0, 1);
         let workflow = workflow::read(source.as_bytes()).expect("a drawn workflow is sound");
-        let header = Arc::new(header(&mut chance, Arc::new(workflow)));
+        let mut header = header(&mut chance, Arc::new(workflow));
+        header.terms = granted(seed);
+        let header = Arc::new(header);
         Self {
             chance,
             run: Run::new(Arc::clone(&header)),
@@ -153,7 +157,11 @@ impl Alone {
             1 => Command::OpenGate { gate: (*self.chance.one_of(&GATES)).to_owned() },
             2 | 3 => {
                 let (step, fence) = self.fence(step);
-                Command::Ack { step: StepRef::Index(step), fence }
+                let step = StepRef::Index(step);
+                if self.run.keeping().is_some() && self.chance.permille(500) {
+                    return Command::Extend { step, fence };
+                }
+                Command::Ack { step, fence }
             }
             4..=9 => self.report(step),
             10 => self.bus_news(step),
@@ -200,7 +208,9 @@ impl Alone {
         if self.seen.contains(&(step, fence)) {
             self.made.add(fence.lease, outcome.clone());
         }
-        Command::Report { step: StepRef::Index(step), fence, outcome, spent: Credits::ZERO }
+        let priced = self.run.credit_terms().is_some();
+        let spent = if priced { price(fence.lease) } else { Credits::ZERO };
+        Command::Report { step: StepRef::Index(step), fence, outcome, spent }
     }
 
     fn outcome(&mut self) -> Outcome {
@@ -252,6 +262,13 @@ impl Alone {
         let later = self.now.after(Interval::from_secs(self.chance.below(300)));
         self.now = due.unwrap_or(later).max(self.now);
     }
+}
+
+/// A quarter of the lives are those of jobs.
+fn granted(seed: u64) -> Option<Arc<Terms>> {
+    let mut chance = Chance::of(seed, "terms");
+    let is_job = chance.permille(250);
+    is_job.then(|| Arc::new(terms(&mut chance)))
 }
 
 fn header(chance: &mut Chance, workflow: Arc<Workflow>) -> Header {

@@ -76,6 +76,10 @@ pub struct Plan {
     pub jobs: usize,
     /// batches of members on a timeline; 0: the world has no runbook
     pub batches: usize,
+    /// some jobs are jobs of workspaces
+    pub workspaces: bool,
+    /// and some of them are made by triggers
+    pub triggers: bool,
     /// how often sources are asked
     pub tick: Interval,
     /// workflows to choose from
@@ -124,6 +128,8 @@ impl Plan {
             seed,
             jobs: options.jobs.unwrap_or(jobs),
             batches: options.batches.unwrap_or_else(|| batches(seed)),
+            workspaces: has_workspaces(seed),
+            triggers: has_workspaces(seed) && Chance::of(seed, "triggers").permille(400),
             tick: Interval::from_secs(*Chance::of(seed, "tick").one_of(&[30, 60, 300])),
             workflows: 1 + chance.index(4),
             chaos_ms: chance.between(5, 90) * 60_000,
@@ -148,6 +154,10 @@ impl Plan {
 /// A third of the worlds has some: members are many runs, and their worlds take longer.
 fn batches(seed: u64) -> usize {
     *Chance::of(seed, "batches").one_of(&[0, 0, 0, 0, 1, 2])
+}
+
+fn has_workspaces(seed: u64) -> bool {
+    Chance::of(seed, "workspaces").below(3) == 0
 }
 
 /// In half of the worlds one instance follows the other; in the others two or three share the store.

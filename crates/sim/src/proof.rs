@@ -7,12 +7,14 @@ use std::thread;
 use crate::bugs::Bug;
 use crate::oracle::Violation;
 use crate::oracle::rules::{
-    ACCEPTED_EXISTS, APPLIED_IS_STORED, BATCH_RESTS, COUNTERS_ADD_UP, DOORS_OPEN, EPOCH_FENCES,
-    EVERY_RUN_ENDS, LEASE_WHILE_UNDER_WAY, LEASES_NEVER_REUSED, LIVE_LEASE_COUNTS,
-    LIVING_KEEP_THEIRS, NEVER_EARLY, NO_INPUT_LEFT, NOTHING_FORGOTTEN, ONE_PASS, ONE_RUN_A_KEY,
-    OWNER_ALONE_WRITES, PHASE_OVER, PUBLISHED_WAS_COMMITTED, REMOVAL_ONCE, REPLAY_REBUILDS,
-    REST_BETWEEN_TRIES, RESULT_WAS_MADE, Rule, STALE_CHANGES_NOTHING, TENANT_CAP_HOLDS,
-    TENANTS_APART, TERMINAL_STAYS, VERSION_STAYS, WHOLE_DECISIONS,
+    ACCEPTED_EXISTS, APPLIED_IS_STORED, BATCH_RESTS, BOOKED_ONCE, BOOKS_BALANCE, COUNTERS_ADD_UP,
+    COVERED_FIRST, DOORS_OPEN, END_TOLD_ONCE, EPOCH_FENCES, EVERY_RUN_ENDS, FIRES_ONCE,
+    KEPT_BY_ITS_OWN, LADDER_HOLDS, LEASE_WHILE_UNDER_WAY, LEASES_NEVER_REUSED, LIVE_LEASE_COUNTS,
+    LIVING_KEEP_THEIRS, LOG_FOLLOWED, NEVER_EARLY, NO_INPUT_LEFT, NOTHING_FORGOTTEN, ONE_MESSAGE,
+    ONE_PASS, ONE_RUN_A_KEY, OWNER_ALONE_WRITES, PHASE_OVER, PUBLISHED_WAS_COMMITTED, REMOVAL_ONCE,
+    REPLAY_REBUILDS, REST_BETWEEN_TRIES, RESULT_WAS_MADE, Rule, SETTLED_AT_END,
+    STALE_CHANGES_NOTHING, TENANT_CAP_HOLDS, TENANTS_APART, TERMINAL_STAYS, VERSION_STAYS,
+    WHOLE_DECISIONS,
 };
 use crate::plan::Options;
 use crate::world::run;
@@ -87,7 +89,7 @@ pub fn prove_all() -> Vec<Proof> {
 /// The rules that a bug breaks first; several where it depends on the world.
 fn rules(bug: Bug) -> &'static [Rule] {
     match bug {
-        Bug::SkipLeaseCheck => &[RESULT_WAS_MADE],
+        Bug::SkipLeaseCheck => &[RESULT_WAS_MADE, BOOKED_ONCE, KEPT_BY_ITS_OWN],
         Bug::PublishBeforeCommit => &[PUBLISHED_WAS_COMMITTED],
         Bug::ForgetTimers => &[EVERY_RUN_ENDS],
         Bug::CountStaleResult => &[LIVE_LEASE_COUNTS, STALE_CHANGES_NOTHING, RESULT_WAS_MADE],
@@ -113,5 +115,16 @@ fn rules(bug: Bug) -> &'static [Rule] {
         Bug::RemoveTwice => &[REMOVAL_ONCE],
         Bug::PhaseEndsEarly => &[PHASE_OVER],
         Bug::ShareLease => &[ONE_PASS],
+        Bug::ForgetRelease | Bug::ChargeTheFree => &[BOOKS_BALANCE],
+        Bug::SpendTwice => &[BOOKED_ONCE],
+        Bug::RestoreAlways => &[SETTLED_AT_END],
+        Bug::IgnoreBalance => &[COVERED_FIRST],
+        Bug::ForgetEvent | Bug::TellTwice => &[END_TOLD_ONCE],
+        Bug::SkipEvent => &[LOG_FOLLOWED],
+        Bug::PublishNext => &[ONE_MESSAGE],
+        Bug::KeepAnybody => &[KEPT_BY_ITS_OWN],
+        Bug::UncountedAttempt | Bug::HastyLadder => &[LADDER_HOLDS],
+        Bug::FireWithoutKey => &[FIRES_ONCE, ONE_RUN_A_KEY],
+        Bug::IgnoreCatchUp | Bug::LoseFiring => &[FIRES_ONCE],
     }
 }

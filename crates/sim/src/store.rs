@@ -1,6 +1,8 @@
 //! The store as one instance reaches it: commits get lost, are written without a word, or take their
 //! time; reads fail; a dead instance reaches nothing, a paused one waits.
 
+mod known;
+mod observed;
 mod touched;
 
 use std::collections::BTreeSet;
@@ -10,7 +12,7 @@ use serde_json::Value;
 use stepwell_core::batch::Batch;
 use stepwell_core::duration::Interval;
 use stepwell_core::id::{BatchId, MemberId, RunId, RunNumber, Tenant};
-use stepwell_core::run::{BatchRole, Run};
+use stepwell_core::run::BatchRole;
 use stepwell_core::time::Timestamp;
 use stepwell_store::memory::MemoryStore;
 use stepwell_store::{
@@ -25,14 +27,16 @@ use stepwell_store::{
 };
 use tokio::sync::mpsc;
 
-use crate::bugs::{Bug, Stored};
+use crate::bugs::{Bug, forget_missed, next_steps};
 use crate::bus::SimBus;
 use crate::chance::Chance;
 use crate::faults::Kind;
 use crate::life::Life;
-use crate::oracle::{BatchSeen, Committed, Observed, Oracle, Probe, Touched};
+use crate::oracle::{BatchSeen, Committed, Observed, Probe, Touched};
 use crate::shared::Shared;
 
+use known::Known;
+use observed::{observe_books, observe_ends};
 use touched::touched;
 
 /// More than any history of a world has.
@@ -99,6 +103,7 @@ impl SimStore {
         let epoch = group.epoch.0;
         let (group, count) = self.spoiled(group).await;
         let kept = group.items.len();
+        let doubled = if self.has(Bug::PublishNext) { next_steps(&group) } else { Vec::new() };
         let mut verdicts = match self.memory().commit(group).await {
             Ok(verdicts) => verdicts,
             Err(error) => {
@@ -111,6 +116,7 @@ impl SimStore {
         };
         verdicts.resize(kept.max(count), Verdict::Done);
         self.tell(epoch, touched, &verdicts).await;
+        self.bus.publish_too(&doubled).await;
         Ok(verdicts)
     }
 
@@ -153,8 +159,9 @@ impl SimStore {
         for batch in batches {
             seen.extend(self.observe_batch(batch).await);
         }
+        let books = observe_books(&self.shared, &observed).await;
         let items = touched.into_iter().zip(verdicts.iter().cloned()).collect();
-        let committed = Committed { epoch, at: self.shared.now(), items, batches: seen };
+        let committed = Committed { epoch, at: self.shared.now(), items, batches: seen, books };
         for (touched, verdict) in &committed.items {
             self.shared.note(&self.life, format_args!("{touched} {verdict:?}"));
             for run in touched.runs() {
@@ -178,7 +185,8 @@ impl SimStore {
         stored.owner = None;
         let records = self.memory().history(run, known, ALL).await.ok()?;
         let stale_reports = self.memory().stale_reports(run).await.ok()?.len();
-        Some(Observed { stored, records, stale_reports })
+        let ends_told = observe_ends(&self.shared, &stored.header).await;
+        Some(Observed { stored, records, stale_reports, ends_told })
     }
 
     async fn observe_batch(&self, id: BatchId) -> Option<BatchSeen> {
@@ -188,28 +196,6 @@ impl SimStore {
         let members = self.memory().members(MemberFilter::of(id), all).await.ok()?.items;
         let events = self.memory().batch_events(Some(id), known, ALL).await.ok()?;
         Some(BatchSeen { batch, members, events })
-    }
-}
-
-/// What a planted bug may know.
-struct Known<'a> {
-    runs: Vec<StoredRun>,
-    oracle: &'a Oracle,
-}
-
-impl Stored for Known<'_> {
-    fn newest_epoch(&self) -> u64 {
-        self.oracle.newest_epoch()
-    }
-
-    fn run(&self, id: RunId) -> Option<Run> {
-        let workflow = Arc::clone(&self.oracle.header(id)?.workflow);
-        let stored = self.runs.iter().find(|stored| stored.header.id == id)?.clone();
-        Some(Run::clone(&stored.with_workflow(workflow)))
-    }
-
-    fn ever_opened(&self, tenant: &Tenant) -> usize {
-        self.oracle.ever_opened(tenant)
     }
 }
 
@@ -416,6 +402,48 @@ impl Store for SimStore {
         })
     }
 
+    fn events(&self, filter: EventFilter, after: EventPlace, limit: usize) -> Answer<'_, Events> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            let mut found = self.memory().events(filter, after, limit).await?;
+            if self.has(Bug::SkipEvent) {
+                found.upto.0 += 1;
+            }
+            Ok(found)
+        })
+    }
+
+    fn due_triggers(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Answer<'_, (Vec<Trigger>, Option<Timestamp>)> {
+        Box::pin(async move {
+            self.reach(Kind::ReadFailed).await?;
+            let (mut due, next) = self.memory().due_triggers(now, limit).await?;
+            if self.has(Bug::IgnoreCatchUp) {
+                forget_missed(&mut due, now);
+            }
+            Ok((due, next))
+        })
+    }
+
+    fn progress_triggers(&self, mut progress: Vec<TriggerProgress>) -> Answer<'_, Vec<bool>> {
+        Box::pin(async move {
+            self.reach(Kind::CommitLost).await?;
+            self.die_of(Kind::CrashBeforeCommit).await;
+            if self.has(Bug::LoseFiring) {
+                progress.iter_mut().for_each(|it| it.firings.clear());
+            }
+            let written = self.memory().progress_triggers(progress).await?;
+            self.die_of(Kind::CrashAfterCommit).await;
+            if self.shared.strikes(Kind::CommitUnknown, &self.life) {
+                return Err(away("the answer was lost"));
+            }
+            Ok(written)
+        })
+    }
+
     fn batches(&self, filter: BatchFilter, slice: Slice) -> Answer<'_, Listed<Batch>> {
         Box::pin(async move {
             // Nothing goes wrong where nothing is asked for.
@@ -478,7 +506,6 @@ impl Store for SimStore {
         settle_dead_letters(settlements: Vec<(i64, Settlement)>) -> Vec<bool>;
         put_trigger(trigger: Trigger) -> bool;
         delete_trigger(tenant: Tenant, name: String) -> bool;
-        progress_triggers(progress: Vec<TriggerProgress>) -> Vec<bool>;
         set_tenant_policy(tenant: Tenant, policy: Option<TenantPolicy>) -> ();
         reserve(kind: Numbered, count: u32) -> i64;
         publish_runbook(document: NewRunbook) -> RunbookDocument;
@@ -530,7 +557,6 @@ impl Store for SimStore {
         forget(stubs_before: Timestamp, firings_before: Timestamp, limit: usize) -> usize;
         expiries(runs: Vec<RunId>) -> Vec<Option<Timestamp>>;
         triggers(filter: TriggerFilter) -> Vec<Trigger>;
-        due_triggers(now: Timestamp, limit: usize) -> (Vec<Trigger>, Option<Timestamp>);
         firings(tenant: Tenant, trigger: String, outcome: Option<FiringOutcome>, limit: usize)
             -> Vec<Firing>;
         known_firings(tenant: Tenant, trigger: String, keys: Vec<String>) -> Vec<bool>;
@@ -539,7 +565,6 @@ impl Store for SimStore {
         account(tenant: Tenant) -> Account;
         ledger(tenant: Tenant, run: Option<RunId>, before: Option<i64>, limit: usize)
             -> Vec<LedgerLine>;
-        events(filter: EventFilter, after: EventPlace, limit: usize) -> Events;
         subscriptions() -> Vec<Subscription>;
         stub(run: RunId) -> Option<Stub>;
         runbook(name: String, version: Option<u32>) -> Option<RunbookDocument>;

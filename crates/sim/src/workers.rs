@@ -1,5 +1,7 @@
 //! Workers of every kind: quick, slow, silent, dying, repeating themselves, lying, early and late.
 
+mod keep;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,12 +12,13 @@ use stepwell_core::credit::Credits;
 use stepwell_core::duration::Interval;
 use stepwell_core::id::LeaseId;
 use stepwell_core::step::{Outcome, StepError};
-use stepwell_engine::{Ask, Take, Taken};
+use stepwell_engine::{Answered, Ask, Take, Taken};
 use uuid::Uuid;
 
 use crate::chance::Chance;
 use crate::door::{Door, Instance};
 use crate::faults::Kind;
+use crate::jobs::price;
 use crate::oracle::Probe;
 use crate::shared::Shared;
 
@@ -59,7 +62,11 @@ impl Worker {
                     chance: Chance::of(chance.bits(), &worker.name),
                     taken,
                 };
-                tokio::spawn(attempt.run());
+                if attempt.taken.run.keeping().is_some() {
+                    tokio::spawn(attempt.keep());
+                } else {
+                    tokio::spawn(attempt.run());
+                }
             }
         }
     }
@@ -188,18 +195,20 @@ impl Attempt {
         None
     }
 
-    async fn report(&mut self, fence: Fence, outcome: Outcome) {
-        self.send(Command::Report { step: self.step(), fence, outcome, spent: Credits::ZERO })
-            .await;
+    async fn report(&mut self, fence: Fence, outcome: Outcome) -> Option<Answered> {
+        let priced = self.taken.run.credit_terms().is_some();
+        let spent = if priced { price(self.taken.directive.lease) } else { Credits::ZERO };
+        self.send(Command::Report { step: self.step(), fence, outcome, spent }).await
     }
 
-    async fn send(&mut self, command: Command) {
+    async fn send(&mut self, command: Command) -> Option<Answered> {
         let run = self.taken.run.id();
         let ask = Ask::command(run, command);
         let answer = self.worker.door.insist(&mut self.chance, ask, TRIES).await;
         if self.instance.life.is_dead() && matches!(answer, Some(Ok(_))) {
             self.worker.shared.oracle().saw(Probe::AnswerToAnother);
         }
+        answer
     }
 
     async fn sleep_minutes(&mut self, low: u64, high: u64) {

@@ -13,16 +13,19 @@ use stepwell_store::{
     BatchFilter, DeadLetterFilter, Epoch, Filter, MemberFilter, Page, Slice, Store,
 };
 
+use crate::accounts::Accountant;
 use crate::clients::Client;
 use crate::clock::{NOON_MS, at_noon};
 use crate::door::Door;
 use crate::faults::Kind;
+use crate::followers::Follower;
 use crate::instances::Instances;
 use crate::leads::Leads;
 use crate::operators::Operators;
 use crate::oracle::rules::{NO_INPUT_LEFT, WHOLE_DECISIONS, WORLD_ENDS};
 use crate::oracle::{Arrows, BatchSeen, Probe, Violation};
 use crate::plan::{Options, Plan};
+use crate::planners::Planner;
 use crate::shared::Shared;
 use crate::workers::Worker;
 use crate::workload::POOLS;
@@ -128,6 +131,15 @@ async fn live(shared: &Arc<Shared>) {
     if shared.plan.batches > 0 {
         tokio::spawn(leads.lead());
     }
+    if shared.plan.workspaces {
+        let accountant = Accountant { shared: Arc::clone(shared), door: Arc::clone(&door) };
+        tokio::spawn(accountant.work());
+        let follower = Follower { shared: Arc::clone(shared), door: Arc::clone(&door) };
+        tokio::spawn(follower.follow());
+    }
+    if shared.plan.triggers {
+        tokio::spawn(Planner::new(Arc::clone(shared), Arc::clone(&door)).work());
+    }
     let mut quiet_leads = Leads::new(Arc::clone(shared), Arc::clone(&door));
     for number in 0..shared.plan.jobs {
         let client = Client { shared: Arc::clone(shared), door: Arc::clone(&door), number };
@@ -152,6 +164,9 @@ async fn live(shared: &Arc<Shared>) {
         shared.clock.sleep_ms(shared.plan.ownership.silence.as_millis() + 60_000).await;
     }
     shared.oracle().quiet_from(shared.now());
+    if shared.plan.triggers {
+        Planner::new(Arc::clone(shared), Arc::clone(&door)).finish().await;
+    }
     quiet(shared, &door, &mut quiet_operators, &mut quiet_leads).await;
 }
 
@@ -191,6 +206,7 @@ async fn quiet(shared: &Arc<Shared>, door: &Door, operators: &mut Operators, lea
         let verdict = NO_INPUT_LEFT.check(left.is_empty(), || format!("{left:?} is left"));
         shared.oracle().judge(verdict);
     }
+    Follower::finish(shared).await;
     look_over_everything(shared).await;
 }
 

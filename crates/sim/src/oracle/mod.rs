@@ -6,13 +6,16 @@
 //! the bus.
 
 mod batches;
+mod books;
 mod coverage;
+mod jobs;
 mod made;
 pub(crate) mod model;
 mod owners;
 mod promises;
 mod quiet;
 pub mod rules;
+mod triggers;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -24,7 +27,9 @@ use stepwell_core::time::Timestamp;
 use stepwell_store::{KeyHash, Record, StoredRun};
 
 pub use batches::{BatchSeen, LEAD};
+pub use books::BooksSeen;
 pub use coverage::{Arrows, Probe};
+pub(crate) use jobs::is_told;
 pub use made::Made;
 pub use promises::Promise;
 pub use rules::{Rule, Violation};
@@ -51,6 +56,8 @@ pub struct Oracle {
     messages: BTreeMap<stepwell_connectors::bus::MessageId, LeaseId>,
     promises: Vec<Promise>,
     batches: batches::Batches,
+    jobs: jobs::Jobs,
+    triggers: triggers::Triggers,
     epoch: u64,
     /// in a world with several instances
     owners: Option<owners::Owners>,
@@ -70,6 +77,8 @@ pub struct Observed {
     pub records: Vec<Record>,
     /// how many stale reports are recorded
     pub stale_reports: usize,
+    /// how often others were told that it has ended
+    pub ends_told: usize,
 }
 
 impl Oracle {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
-use stepwell_core::definition::{FailureMode, StepSpec};
+use stepwell_core::definition::StepSpec;
 use stepwell_core::duration::Interval;
 use stepwell_core::entry::{Entry, OperationKind, Record};
 use stepwell_core::id::{LeaseId, StepIndex};
@@ -18,8 +18,11 @@ use stepwell_core::time::Timestamp;
 
 mod given;
 mod items;
+mod kept;
 mod order;
 mod rest;
+
+pub(super) use rest::least_rest;
 
 use super::made::Made;
 use super::rules::{
@@ -199,13 +202,14 @@ impl Model {
     }
 
     fn run_retried(&mut self, attempt: u32, at: Timestamp) -> Verdict {
-        NEVER_EARLY.check(self.retry_at.is_some_and(|due| due <= at), || {
+        let is_due = |due: Timestamp| due <= at || self.is_retried_by_person();
+        NEVER_EARLY.check(self.retry_at.is_some_and(is_due), || {
             format!("the run was retried at {at}, due {:?}", self.retry_at)
         })?;
         ATTEMPTS_GAPLESS.check(attempt == self.attempt + 1, || {
             format!("attempt {attempt} of the run follows attempt {}", self.attempt)
         })?;
-        let allowed = self.header.workflow.run_retry.as_ref().map_or(1, |p| p.attempts_max);
+        let allowed = self.run_retry().map_or(1, |policy| policy.attempts_max);
         TRIES_BOUNDED.check(attempt <= allowed, || format!("attempt {attempt} of {allowed}"))?;
         self.attempt = attempt;
         self.retry_at = None;
@@ -235,6 +239,7 @@ impl Model {
                 self.dispatched(step, *attempt, at)?;
                 self.set(step, Stage::Leased { lease: *lease, until: *expires_at });
             }
+            Entry::LeaseExtended { expires_at, .. } => self.extended(step, *expires_at, at)?,
             Entry::AttemptPublished { .. } | Entry::StepAcked { .. } => {
                 self.lease_of(step)?;
                 self.model_mut(step).acked |= matches!(entry, Entry::StepAcked { .. });
@@ -351,6 +356,9 @@ impl Model {
             return TIMED_OUT_WAS_LIVE
                 .check(until <= at, || format!("step {} timed out at {at}, due {until}", step.0));
         }
+        if let Some(verdict) = self.ended_by_silence(step, error, until <= at) {
+            return verdict;
+        }
         let unpolled = error.code == "poll_not_configured" && made.unfinished(lease);
         RESULT_WAS_MADE.check(unpolled || made.failed(lease, error), || {
             format!("failure {:?} was not made for lease {lease} of step {}", error, step.0)
@@ -361,7 +369,7 @@ impl Model {
         self.must_be_startable(step, at)?;
         self.must_be_free()?;
         self.must_be_done_itself(step)?;
-        let allowed = self.spec(step).retry.attempts_max;
+        let allowed = self.tries_max(step);
         let model = self.model_mut(step);
         ATTEMPTS_GAPLESS.check(attempt == model.attempt + 1, || {
             format!("attempt {attempt} of step {} follows attempt {}", step.0, model.attempt)
@@ -431,8 +439,7 @@ impl Model {
     }
 
     fn failed(&mut self, step: StepIndex) {
-        self.rest_is_lost |= self.header.workflow.failure == FailureMode::CancelRest
-            && !self.spec(step).continue_on_failure;
+        self.rest_is_lost |= self.cancels_rest() && !self.spec(step).continue_on_failure;
         self.set(step, Stage::Failed);
     }
 

@@ -71,6 +71,8 @@ impl Oracle {
         let Ok(lease) = Uuid::from_slice(&message.body).map(LeaseId) else { return };
         let verdict = self.was_committed(message.id, lease);
         self.judge(verdict);
+        let verdict = self.message_is_needed(lease);
+        self.judge(verdict);
         let first = *self.messages.entry(message.id).or_insert(lease);
         self.judge(ONE_LEASE_A_MESSAGE.check(first == lease, || {
             format!("message {} carried {first} and {lease}", message.id)

@@ -66,7 +66,8 @@ impl Oracle {
             let late_ms = record.at.as_millis() - since.as_millis();
             let allowed_ms = GRACE_MS + self.skew_max_ms;
             let claimed = model.steps[step.position()].acked;
-            let forgotten = error.code == "attempt_timed_out" && late_ms > allowed_ms && !claimed;
+            let in_vain = matches!(error.code.as_str(), "attempt_timed_out" | "unclaimed");
+            let forgotten = in_vain && late_ms > allowed_ms && !claimed;
             NOTHING_FORGOTTEN.check(!forgotten, || forgotten_words(model, *step, record))?;
         }
         Ok(())

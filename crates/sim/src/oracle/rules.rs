@@ -101,6 +101,17 @@ rules! {
     ONE_PASS = "B09", "one instance at a time passes over a runbook";
     BATCH_RESTS = "B10", "when faults end, every batch ends, or waits for a person whom it names";
     DOORS_OPEN = "B11", "when faults end, what has begun for a batch has begun for every member";
+    BOOKS_BALANCE = "W01", "an account is the sum of its ledger, and of what its jobs hold and have spent";
+    NOT_DONE_AGAIN = "W02", "a step of a job that was done is not given out again";
+    LADDER_HOLDS = "W03", "every attempt of a job counts, there are no more than granted, and each rests first";
+    END_TOLD_ONCE = "W04", "the end of a job is told exactly once, and not before";
+    ONE_MESSAGE = "W05", "whoever reports a step goes on with the next of its pool, and no message tells others of it";
+    SETTLED_AT_END = "W06", "a job that has ended holds nothing back, and gives back what was agreed, no more";
+    FIRES_ONCE = "W07", "a firing makes one run, and every due firing has one or says why not";
+    LOG_FOLLOWED = "W08", "places of events only grow, and who goes on from where they stopped sees each once";
+    COVERED_FIRST = "W09", "no job is let in whose account does not cover it, and none refused that it covers";
+    BOOKED_ONCE = "W10", "what a worker spends on an attempt is booked once, and nothing else is";
+    KEPT_BY_ITS_OWN = "W11", "a lease is extended only by a word of whoever has it";
     EVERY_RUN_ENDS = "L1", "when faults end, every run that is not held ends in bounded time";
     NOTHING_FORGOTTEN = "L2", "when faults end, nothing waits for its timeout to be sent again";
     NO_STORM = "L8", "when faults end, the work that is left takes a bounded number of commits";

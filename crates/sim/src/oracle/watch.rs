@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use stepwell_core::credit::Credits;
 use stepwell_core::entry::{Entry, Record};
 use stepwell_core::evolve::evolve;
 use stepwell_core::id::{BatchId, RunId, StepIndex, Tenant};
@@ -18,7 +19,7 @@ use super::rules::{
     ONE_LIVE_LEASE, ONE_RUN_A_KEY, REPLAY_REBUILDS, STALE_CHANGES_NOTHING, TENANT_CAP_HOLDS,
     TERMINAL_STAYS, VERSION_STAYS, Violation, WHOLE_DECISIONS,
 };
-use super::{BatchSeen, Observed, Oracle, Probe};
+use super::{BatchSeen, BooksSeen, Observed, Oracle, Probe};
 
 /// A run under watch.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub struct Committed {
     pub items: Vec<(Touched, Verdict)>,
     /// the batches that it concerns, as the store has them now
     pub batches: Vec<BatchSeen>,
+    /// the accounts that it may have moved
+    pub books: Vec<BooksSeen>,
 }
 
 /// What an item of a group was about.
@@ -143,7 +146,7 @@ impl Oracle {
                 Verdict::Done => self.done(touched, committed, &mut read),
                 Verdict::Duplicate(holder) => self.duplicate(touched, holder.run),
                 Verdict::TenantFull { open } => self.tenant_full(touched, *open),
-                Verdict::CreditsShort { .. } => Ok(()),
+                Verdict::CreditsShort { balance } => self.short(touched, *balance),
                 Verdict::Stale => {
                     self.saw(Probe::StaleWrite);
                     Ok(())
@@ -155,6 +158,15 @@ impl Oracle {
             let judged = self.batch_adds_up(seen);
             self.judge(judged);
         }
+        for seen in &committed.books {
+            let judged = self.books_balance(seen);
+            self.judge(judged);
+        }
+    }
+
+    fn short(&mut self, touched: &Touched, balance: Credits) -> Result<(), Violation> {
+        let Touch::Create { header, .. } = &touched.touch else { return Ok(()) };
+        self.is_short(header, balance)
     }
 
     fn done(
@@ -203,6 +215,7 @@ impl Oracle {
             }
         }
         self.watch(header)?;
+        self.made_by_trigger(header)?;
         let open = self.open_of(&header.tenant);
         let fits = tenant_cap.is_none_or(|cap| open <= cap as usize);
         TENANT_CAP_HOLDS.check(fits, || {
@@ -282,7 +295,8 @@ impl Oracle {
         // A member's run may have gone over to a newer version; its history says so.
         version_stays(&watched.replayed.header, stored)?;
         leases_sound(stored)?;
-        replay_rebuilds(watched, stored)
+        replay_rebuilds(watched, stored)?;
+        self.end_is_told(observed)
     }
 
     fn stale_changes_nothing(
@@ -319,6 +333,7 @@ impl Oracle {
             format!("version {} follows {known} in the history", record.version)
         })?;
         self.dated_soundly(record, at)?;
+        self.job_goes_on(&watched.replayed, record)?;
         for entry in &record.entries {
             self.note_lease(&watched.replayed, entry)?;
             no_marker_left(entry)?;

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 use stepwell_core::condition::{Condition, Operand, Operator};
-use stepwell_core::definition::FailureMode;
 use stepwell_core::entry::OperationKind;
 use stepwell_core::id::StepIndex;
 use stepwell_core::time::Timestamp;
@@ -70,7 +69,7 @@ impl Model {
     pub(super) fn failed_with_items(&self, step: StepIndex) -> Verdict {
         let failed = self.items_of(step).any(|item| self.stage(item) == Stage::Failed);
         let over = self.items_of(step).all(|item| self.stage(item).has_ended());
-        let at_once = self.header.workflow.failure == FailureMode::CancelRest;
+        let at_once = self.cancels_rest();
         let sound = failed && (over || at_once) && !self.spec(step).continue_on_failure;
         ITEMS_MAKE_THE_STEP.check(sound && self.stage(step) == Stage::Expanded, || {
             format!("step {} failed while its items are {:?}", step.0, self.stages())

@@ -16,14 +16,16 @@ impl Model {
         at: Timestamp,
         retry_at: Timestamp,
     ) -> Verdict {
-        let earliest = at.after(least_rest(&self.spec(step).retry, self.model(step).tries));
+        let by_policy = least_rest(&self.spec(step).retry, self.model(step).tries);
+        // Where one worker keeps an attempt, it is the whole run that rests.
+        let earliest = if self.keeping().is_some() { at } else { at.after(by_policy) };
         REST_BETWEEN_TRIES.check(retry_at >= earliest, || {
             format!("step {} is tried again at {retry_at}, due no earlier than {earliest}", step.0)
         })
     }
 
     pub(super) fn run_must_rest(&self, at: Timestamp, retry_at: Timestamp) -> Verdict {
-        let Some(policy) = &self.header.workflow.run_retry else { return Ok(()) };
+        let Some(policy) = self.run_retry() else { return Ok(()) };
         let earliest = at.after(least_rest(policy, self.attempt));
         REST_BETWEEN_TRIES.check(retry_at >= earliest, || {
             format!("the run is tried again at {retry_at}, due no earlier than {earliest}")
@@ -32,7 +34,7 @@ impl Model {
 }
 
 /// The rest after so many tries, if jitter takes all it may.
-fn least_rest(policy: &RetryPolicy, tries: u32) -> Interval {
+pub(in crate::oracle) fn least_rest(policy: &RetryPolicy, tries: u32) -> Interval {
     let place = tries.saturating_sub(1) as usize;
     let plain_ms = match &policy.delay {
         Delay::Fixed(rest) => rest.as_millis(),
