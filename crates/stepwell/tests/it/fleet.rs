@@ -120,6 +120,12 @@ impl Fleet {
         )
     }
 
+    /// Stops all servers, and starts them again where they were.
+    fn restart(&mut self) {
+        self.stop();
+        self.sites.iter_mut().for_each(Site::start);
+    }
+
     /// Stops all servers as they should be.
     fn stop(&mut self) {
         for site in &mut self.sites {

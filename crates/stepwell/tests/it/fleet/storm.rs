@@ -30,7 +30,7 @@ const WORKERS: usize = 8;
 /// word between servers that was lost, and is made up for only by the slow look behind it, would show here.
 const REST_MAX: Duration = Duration::from_secs(15);
 
-// B-019, B-020, B-041, B-057, B-058, B-073, B-074, X-101 to X-107: whatever happens to the instances
+// B-019, B-020, B-041, B-057, B-058, B-073, B-074, C-031, X-101 to: whatever happens to the instances
 // and to the database, no order is lost, none makes two jobs, nothing counts twice, nothing is left
 // behind, and whoever wakes up too late changes nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -56,8 +56,11 @@ async fn storm(size: Size) {
     let mut rng = StdRng::seed_from_u64(seed);
     let world = Arc::new(fleet.world());
     world.publish(WORKFLOW).await;
-    fleet.note_owners();
     let receiver = Receiver::listen().await;
+    receiver.subscribe(&world).await;
+    // Every server knows who has subscribed before it does anything.
+    tokio::task::block_in_place(|| fleet.restart());
+    fleet.note_owners();
     let mut workers = workers(&world, &mut rng);
     let clients = clients(&world, size, &receiver.url, &mut rng);
     let mut accidents = Accidents::default();

@@ -14,8 +14,8 @@ use crate::crash::world::World;
 
 const PAGE: usize = 500;
 
-/// Every order became one job, every job ended, every history is sound, everybody was told once, and
-/// nothing is left in any queue.
+/// Every order became one job, every job ended, every history is sound, everybody was told once, every
+/// end stands in the log of events once, and nothing is left in any queue.
 pub(super) async fn judge(fleet: &Fleet, world: &World, receiver: &Receiver, jobs: usize) {
     let ordered: BTreeSet<String> = (0..jobs).map(key).collect();
     let store =
@@ -41,6 +41,7 @@ pub(super) async fn judge(fleet: &Fleet, world: &World, receiver: &Receiver, job
     let keys: BTreeSet<String> = found.keys().cloned().collect();
     assert_eq!(keys, ordered, "every order became a job, and nothing else did");
     told_once(receiver, &found);
+    logged_once(fleet, &found);
     left_behind(fleet);
 }
 
@@ -52,6 +53,17 @@ fn told_once(receiver: &Receiver, jobs: &BTreeMap<String, String>) {
         assert_eq!(events.len(), 1, "{key} was told {events:?}");
         assert!(events.keys().all(|id| id.starts_with(job.as_str())), "{key}: {events:?}");
     }
+}
+
+/// One event for the end of each job, each in its own place, written with the decision that ended it.
+fn logged_once(fleet: &Fleet, jobs: &BTreeMap<String, String>) {
+    let ends = "from stepwell.event where kind = 'workflow_run_completed'";
+    let told: BTreeSet<String> =
+        fleet.query(&format!("select distinct run_id::text {ends}")).into_iter().collect();
+    assert_eq!(told, jobs.values().cloned().collect(), "the end of every job is an event");
+    let counts = fleet.query(&format!("select count(*), count(distinct id) {ends}"));
+    let (one, count) = (&counts[0], jobs.len().to_string());
+    assert_eq!(one.split('|').collect::<Vec<_>>(), [&count, &count], "and no end is two");
 }
 
 fn left_behind(fleet: &Fleet) {
