@@ -40,7 +40,9 @@ pub(crate) async fn schedules(shared: Arc<Shared>, intake: Intake) {
         intake,
     };
     loop {
-        let next = keeper.turn().await.unwrap_or_else(|error| {
+        let turn = keeper.turn().await;
+        let failed = turn.is_err();
+        let next = turn.unwrap_or_else(|error| {
             tracing::warn!(%error, "triggers_not_read");
             shared.now().after(REST)
         });
@@ -48,7 +50,8 @@ pub(crate) async fn schedules(shared: Arc<Shared>, intake: Intake) {
             biased;
             () = stopped(&mut stopping) => break,
             () = shared.triggers.schedules.notified() => {}
-            () = keeper.ends.next() => {}
+            // An end that could not be looked at is still there after the rest.
+            () = keeper.ends.next(), if !failed => {}
             () = shared.clock.sleep_until_ms(next.as_millis()) => {}
         }
     }
@@ -67,6 +70,8 @@ impl Keeper {
     async fn turn(&mut self) -> Result<Timestamp, EngineError> {
         let later = self.shared.now().after(sleep_max(&self.shared));
         if !self.lease.take(&self.shared).await? {
+            // Whoever looks now waits for them.
+            self.ends = Ends::default();
             return Ok(later);
         }
         Ok(self.schedules().await?.map_or(later, |next| next.min(later)))

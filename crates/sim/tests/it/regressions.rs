@@ -37,3 +37,11 @@ fn a_phase_is_not_passed_over_while_its_members_have_not_been_told_of_it() {
         assert_eq!(outcome.violation, None, "seed {seed}");
     }
 }
+
+// An instance that waited for the end of a trigger's run, and was no longer the one that looks after
+// triggers when it came, asked for that again and again, without a rest.
+#[test]
+fn the_end_of_a_run_is_nothing_to_hurry_for_when_another_looks_after_its_trigger() {
+    let outcome = run(&Options::of(17_948_277_501_129));
+    assert_eq!(outcome.violation, None);
+}
