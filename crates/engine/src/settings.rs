@@ -140,7 +140,7 @@ impl Default for Settings {
         Self {
             intake_max: 4096,
             group_max: 512,
-            cached_runs_max: 65_536,
+            cached_runs_max: 1 << 20,
             cached_bytes_max: 128 * 1024 * 1024,
             retention: Retention::default(),
             webhook_retry: Interval::from_secs(5),

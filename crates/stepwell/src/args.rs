@@ -48,7 +48,7 @@ pub(crate) enum Subcommands {
     /// the database, a single file in the data directory. The first start makes an admin token and
     /// shows it once. SIGTERM or Ctrl-C stop it cleanly; a second one stops it at once.
     Serve(ServeFlags),
-    /// Check workflow and runbook documents without a server
+    /// Check workflow, runbook and trigger documents without a server
     Validate(validate::ValidateArguments),
     /// Publish and read workflows
     #[command(subcommand)]

@@ -186,6 +186,13 @@ impl Kind {
     }
 }
 
+/// Whether a document that may be a workflow or a trigger means to be a trigger.
+#[must_use]
+pub fn is_trigger(source: &[u8]) -> bool {
+    let node = yaml::read(source);
+    node.is_ok_and(|node| ["kind", "workflow_id"].iter().any(|key| node.get(key).is_some()))
+}
+
 /// Reads the document of a trigger: JSON if it begins as JSON does, else YAML.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use super::command::{json_argument, read_text};
+use super::job::no_workflow;
 use super::workflow::items;
 use super::workspace::WorkspaceFlag;
 use crate::config::ClientFlags;
@@ -135,7 +136,9 @@ const FIRINGS: [Column; 6] = [
 
 pub(crate) async fn run(global: Global, command: TriggerCommand) -> Result<Exit, Failure> {
     let outcome = match command {
-        TriggerCommand::Put(arguments) => put(global, arguments).await,
+        TriggerCommand::Put(arguments) => {
+            return put(global, arguments).await.map_err(no_workflow);
+        }
         TriggerCommand::List(arguments) => list(global, arguments).await,
         TriggerCommand::Get(arguments) => {
             let path = path(&arguments)?;

@@ -1,4 +1,4 @@
-//! `stepwell validate`: the check of workflow and runbook documents, as an editor or a pipeline wants it.
+//! `stepwell validate`: the check of workflow, runbook and trigger documents, as an editor or a pipeline wants it.
 
 use std::path::PathBuf;
 
@@ -8,6 +8,7 @@ use stepwell_core::definition::Workflow;
 use stepwell_dialects::problem::{Position, Problem, Problems};
 use stepwell_dialects::runbooks::{self, Reading};
 use stepwell_dialects::workflow;
+use stepwell_dialects::workspaces::trigger::{self, Trigger};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -35,6 +36,7 @@ struct Checked {
 enum Outcome {
     Workflow(Result<Workflow, Problems>),
     Runbook(Result<Reading, Problems>),
+    Trigger(Result<Box<Trigger>, Problems>),
 }
 
 pub(crate) fn run(global: Global, arguments: &ValidateArguments) -> Result<Exit, Failure> {
@@ -65,6 +67,8 @@ impl Outcome {
     fn of(source: &[u8]) -> Self {
         if runbooks::is_runbook(source) {
             Self::Runbook(runbooks::read(source))
+        } else if trigger::is_trigger(source) {
+            Self::Trigger(trigger::read(source).map(Box::new))
         } else {
             Self::Workflow(workflow::read(source))
         }
@@ -74,6 +78,7 @@ impl Outcome {
         match self {
             Self::Workflow(_) => "workflow",
             Self::Runbook(_) => "runbook",
+            Self::Trigger(_) => "trigger",
         }
     }
 
@@ -81,6 +86,7 @@ impl Outcome {
         match self {
             Self::Workflow(outcome) => outcome.as_ref().err(),
             Self::Runbook(outcome) => outcome.as_ref().err(),
+            Self::Trigger(outcome) => outcome.as_ref().err(),
         }
     }
 
@@ -90,7 +96,7 @@ impl Outcome {
             Self::Runbook(Ok(reading)) => {
                 reading.warnings.iter().flat_map(Problems::iter).collect()
             }
-            Self::Workflow(_) | Self::Runbook(Err(_)) => Vec::new(),
+            Self::Workflow(_) | Self::Runbook(Err(_)) | Self::Trigger(_) => Vec::new(),
         }
     }
 }
@@ -109,7 +115,13 @@ impl Checked {
             Outcome::Runbook(Ok(reading)) => {
                 format!("{}: ok: {}", self.name, timeline(reading))
             }
-            Outcome::Workflow(Err(problems)) | Outcome::Runbook(Err(problems)) => {
+            Outcome::Trigger(Ok(trigger)) => {
+                let (name, workflow) = (&trigger.name, &trigger.workflow_id);
+                format!("{}: ok: trigger {name:?} of workflow {workflow:?}", self.name)
+            }
+            Outcome::Workflow(Err(problems))
+            | Outcome::Runbook(Err(problems))
+            | Outcome::Trigger(Err(problems)) => {
                 return problems.in_file(&self.name).to_string();
             }
         };
@@ -138,7 +150,13 @@ impl Checked {
                 "steps": steps(reading), "phases": reading.runbook.phases.len(),
                 "problems": [], "warnings": warnings,
             }),
-            Outcome::Workflow(Err(problems)) | Outcome::Runbook(Err(problems)) => {
+            Outcome::Trigger(Ok(trigger)) => json!({
+                "file": self.name, "kind": kind, "valid": true, "name": trigger.name,
+                "workflow": trigger.workflow_id, "problems": [],
+            }),
+            Outcome::Workflow(Err(problems))
+            | Outcome::Runbook(Err(problems))
+            | Outcome::Trigger(Err(problems)) => {
                 json!({ "file": self.name, "kind": kind, "valid": false, "problems": problems })
             }
         }

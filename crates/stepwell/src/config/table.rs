@@ -77,7 +77,7 @@ pub(crate) enum Kind {
 const HIDDEN: &str = "(set, not shown)";
 
 /// Every setting, in the order it is shown.
-pub(crate) const SETTINGS: [Setting; 37] = [
+pub(crate) const SETTINGS: [Setting; 38] = [
     Setting {
         key: "output",
         flag: "output",
@@ -371,6 +371,15 @@ pub(crate) const SETTINGS: [Setting; 37] = [
         kind: Kind::Period,
         default: Some("2s"),
         help: "How often these directories are looked into",
+    },
+    Setting {
+        key: "memory_for_runs",
+        flag: "memory-for-runs",
+        scope: Scope::Serve,
+        kind: Kind::Count,
+        default: None,
+        help: "Mebibytes in which runs under way are kept, so that they need not be read again; by \
+               default a sixteenth of the memory, from 128 to 768",
     },
     Setting {
         key: "log",

@@ -2,6 +2,7 @@
 
 mod announce;
 mod log;
+mod memory;
 mod parts;
 pub(crate) mod signal;
 mod store;

@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::store::{self, Opened, store_failure};
-use super::webhook_secret;
+use super::{memory, webhook_secret};
 use crate::config::{Config, StorePlace};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -59,6 +59,8 @@ pub(crate) struct Plan {
     pub(crate) triggers: TriggerSettings,
     /// what every job of a workspace is granted
     pub(crate) workspaces: Defaults,
+    /// bytes in which runs under way are kept
+    pub(crate) memory_for_runs: usize,
     /// the time to go by; `None`: the machine's
     pub(crate) clock: Option<Arc<FastClock>>,
 }
@@ -93,6 +95,7 @@ impl Plan {
             scheduler: Scheduler::default(),
             triggers: TriggerSettings::default(),
             workspaces: Defaults::default(),
+            memory_for_runs: memory::share(),
             clock: None,
         }
     }
@@ -124,9 +127,16 @@ impl Plan {
                 ..TriggerSettings::default()
             },
             workspaces: workspaces(config),
+            memory_for_runs: memory_for_runs(config),
             clock: None,
         })
     }
+}
+
+fn memory_for_runs(config: &Config) -> usize {
+    let Some(text) = config.get("memory_for_runs") else { return memory::share() };
+    let mebibytes: usize = text.parse().expect("settings are checked when they are read");
+    mebibytes.saturating_mul(1 << 20)
 }
 
 fn retention(config: &Config) -> Retention {
@@ -236,6 +246,7 @@ async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
     let webhook_secret = webhook_secret::read_or_create(&plan.data, store.as_ref()).await?;
     let bus = EmbeddedBus::new(BusSettings::default(), Arc::clone(&clock));
     let settings = EngineSettings {
+        cached_bytes_max: plan.memory_for_runs,
         retention: plan.retention,
         ownership: plan.ownership,
         job_queue: plan.job_queue.clone(),

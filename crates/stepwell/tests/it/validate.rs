@@ -179,7 +179,7 @@ fn the_protocol_of_the_demo_and_every_example_are_sound() {
     let home = tempfile::tempdir().unwrap();
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = vec![root.join("crates/stepwell/src/demo/invoice-intake.yaml")];
-    for folder in ["examples/workflows", "examples/runbooks"] {
+    for folder in ["examples/workflows", "examples/runbooks", "examples/workspaces"] {
         let entries = std::fs::read_dir(root.join(folder)).unwrap();
         let is_document =
             |path: &std::path::PathBuf| path.extension().is_some_and(|it| it == "yaml");

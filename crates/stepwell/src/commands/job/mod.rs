@@ -60,9 +60,18 @@ pub(crate) struct JobArguments {
     pub(crate) client: ClientFlags,
 }
 
+/// What is missing for a new job is its workflow.
+pub(super) fn no_workflow(failure: Failure) -> Failure {
+    let next =
+        "publish the workflow with `stepwell workflow publish`, or see `stepwell workflow list`";
+    failure.suggesting(Exit::NotFound, next)
+}
+
 pub(crate) async fn run(global: Global, command: JobCommand) -> Result<Exit, Failure> {
     let outcome = match command {
-        JobCommand::Create(arguments) => create::run(global, *arguments).await,
+        JobCommand::Create(arguments) => {
+            return create::run(global, *arguments).await.map_err(no_workflow);
+        }
         JobCommand::List(arguments) => list::run(global, arguments).await,
         JobCommand::Get(arguments) => show::get(global, arguments).await,
         JobCommand::Watch(JobArguments { job, client }) => {
