@@ -36,15 +36,15 @@ fn every_problem_is_a_line_that_an_editor_can_jump_to() {
         &[],
         7,
         expect![[r#"
-        sound.yaml: ok: workflow "sound", 1 step
-        faulty.yaml:1:7: name: "Faulty" cannot be used here; use lower-case letters, digits, '.', '_' and '-', and begin with a letter or a digit
-        faulty.yaml:2:1: retries: there is no field "retries"; known fields are name, description, request_type, cancel, on_step_failure, run_retry, retry, timeout, input_schema, steps, compensations
-        faulty.yaml:7:13: steps[0].after[0]: there is no step "fetchh"; did you mean "fetch"?
-        faulty.yaml:8:14: steps[0].timeout: "5 minutes" is not a duration: what follows the number is not a unit; write a whole number and one of ms, s, m, h or d, without spaces, such as 30s or 15m
-        ---
-        error: there are 4 problems, listed above
-          next: correct them
-    "#]],
+            sound.yaml: ok: workflow "sound", 1 step
+            faulty.yaml:1:7: name: "Faulty" cannot be used here; use lower-case letters, digits, '.', '_' and '-', and begin with a letter or a digit
+            faulty.yaml:2:1: retries: there is no field "retries"; known fields are name, description, request_type, cancel, on_step_failure, run_retry, credits, retry, timeout, input_schema, steps, compensations
+            faulty.yaml:7:13: steps[0].after[0]: there is no step "fetchh"; did you mean "fetch"?
+            faulty.yaml:8:14: steps[0].timeout: "5 minutes" is not a duration: what follows the number is not a unit; write a whole number and one of ms, s, m, h or d, without spaces, such as 30s or 15m
+            ---
+            error: there are 4 problems, listed above
+              next: correct them
+        "#]],
     );
 }
 
