@@ -58,9 +58,9 @@ fn traced() -> Vec<String> {
     let later =
         "A-001..A-004, A-168, A-170..A-171, A-173, A-175..A-191, A-193, A-219..A-223, A-225..A-249";
     let required = ["--require", "A", "--except", later];
-    let also =
-        ["--require", "B", "--except", "B-012", "--require", "D", "--except", "D-056..D-060"];
-    required.into_iter().chain(also).map(str::to_owned).collect()
+    let also = ["--require", "B", "--except", "B-012", "--require", "C"];
+    let commands = ["--require", "D", "--except", "D-056..D-060"];
+    required.into_iter().chain(also).chain(commands).map(str::to_owned).collect()
 }
 
 /// A fixed number of worlds, each from its own seed, so that the verdict does not depend on the

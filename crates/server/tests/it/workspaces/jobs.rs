@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{
-    JOBS, create, finish, kill, path, record, report, request, request_with, site, site_on_sqlite,
-    take,
+    JOBS, QUEUE, create, finish, kill, path, record, report, request, request_with, site,
+    site_on_sqlite, take,
 };
 use crate::site::{Site, get, post};
 
@@ -127,6 +127,20 @@ async fn the_same_request_under_one_key_makes_one_job() {
         let elsewhere = site.ask(elsewhere).await.expect(StatusCode::CREATED);
         assert_ne!(elsewhere["job_id"], first["job_id"]);
     }
+}
+
+// C-001: the names of the contract's resources are configuration. A queue is what the workflow calls it:
+// the contract's own name and any other work alike, and neither sees the other's messages.
+#[tokio::test]
+async fn the_queue_of_a_job_has_the_name_that_its_workflow_gives_it() {
+    let site = site().await;
+    site.publish(&OTHER.replace("lifebook-orchestrator-queue", "night-shift")).await;
+    let contract = create(&site, &json!({})).await;
+    let named = create(&site, &json!({"workflow_id": "other"})).await;
+    let of = |directive: Value| directive["message"]["job_id"].clone();
+    assert_eq!(of(site.lease("night-shift").await), named["job_id"]);
+    assert_eq!(of(site.lease(QUEUE).await), contract["job_id"]);
+    assert_eq!(site.lease(QUEUE).await, Value::Null);
 }
 
 const OTHER: &str = "
