@@ -125,7 +125,7 @@ async fn live(shared: &Arc<Shared>) {
     let mut instances = Instances::new(Arc::clone(shared), Arc::clone(&door));
     instances.start_all().await;
     let mut operators = Operators::new(Arc::clone(shared), Arc::clone(&door));
-    operators.prepare().await;
+    prepare(shared, &door, &mut operators, &mut instances).await;
     let mut quiet_operators = Operators::new(Arc::clone(shared), Arc::clone(&door));
     let leads = Leads::new(Arc::clone(shared), Arc::clone(&door));
     if shared.plan.batches > 0 {
@@ -168,6 +168,26 @@ async fn live(shared: &Arc<Shared>) {
         Planner::new(Arc::clone(shared), Arc::clone(&door)).finish().await;
     }
     quiet(shared, &door, &mut quiet_operators, &mut quiet_leads).await;
+}
+
+/// Publishes what is needed before anybody comes; whoever dies meanwhile is replaced.
+async fn prepare(
+    shared: &Shared,
+    door: &Door,
+    operators: &mut Operators,
+    instances: &mut Instances,
+) {
+    let mut prepared = std::pin::pin!(operators.prepare());
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut prepared => return,
+            () = shared.died.notified() => {
+                door.bury();
+                instances.start().await;
+            }
+        }
+    }
 }
 
 /// Resolves when a rule is broken: what follows is rubble.

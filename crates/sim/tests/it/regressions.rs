@@ -45,3 +45,11 @@ fn the_end_of_a_run_is_nothing_to_hurry_for_when_another_looks_after_its_trigger
     let outcome = run(&Options::of(17_948_277_501_129));
     assert_eq!(outcome.violation, None);
 }
+
+// Every instance died while workflows were being published, before anybody was there to start another.
+#[test]
+fn whoever_dies_before_a_world_has_begun_is_replaced() {
+    let kinds = BTreeSet::from([Kind::CrashAfterCommit, Kind::ReadFailed]);
+    let outcome = run(&Options { batches: Some(0), kinds: Some(kinds), ..Options::of(1_583) });
+    assert_eq!(outcome.violation, None);
+}
