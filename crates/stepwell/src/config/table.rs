@@ -77,7 +77,7 @@ pub(crate) enum Kind {
 const HIDDEN: &str = "(set, not shown)";
 
 /// Every setting, in the order it is shown.
-pub(crate) const SETTINGS: [Setting; 38] = [
+pub(crate) const SETTINGS: [Setting; 39] = [
     Setting {
         key: "output",
         flag: "output",
@@ -371,6 +371,15 @@ pub(crate) const SETTINGS: [Setting; 38] = [
         kind: Kind::Period,
         default: Some("2s"),
         help: "How often these directories are looked into",
+    },
+    Setting {
+        key: "events",
+        flag: "events",
+        scope: Scope::Serve,
+        kind: Kind::Words(&["runbooks", "platform", "workspaces", "commands"]),
+        default: Some("workspaces"),
+        help: "The dialects whose jobs leave events for others to follow, with commas between; those \
+               of other dialects do where a subscription asks for them",
     },
     Setting {
         key: "memory_for_runs",

@@ -9,12 +9,13 @@ use stepwell_connectors::bus::embedded::{EmbeddedBus, Settings as BusSettings};
 use stepwell_connectors::clock::{Clock, FastClock, SystemClock};
 use stepwell_connectors::egress::{Egress, Policy};
 use stepwell_core::duration::Interval;
+use stepwell_core::run::Dialect;
 use stepwell_core::terms::Keeping;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::workspaces::Defaults;
 use stepwell_engine::{
-    Engine, Keep, Ownership, Parts, Retention, Scheduler, Settings as EngineSettings,
-    TriggerSettings,
+    Engine, EventSettings, Keep, Ownership, Parts, Retention, Scheduler,
+    Settings as EngineSettings, TriggerSettings,
 };
 use stepwell_server::{Api, Hosts, Settings as ServerSettings, app, first_admin_token};
 use stepwell_store::Observed;
@@ -59,6 +60,8 @@ pub(crate) struct Plan {
     pub(crate) triggers: TriggerSettings,
     /// what every job of a workspace is granted
     pub(crate) workspaces: Defaults,
+    /// whose runs leave events
+    pub(crate) events: EventSettings,
     /// bytes in which runs under way are kept
     pub(crate) memory_for_runs: usize,
     /// the time to go by; `None`: the machine's
@@ -95,6 +98,7 @@ impl Plan {
             scheduler: Scheduler::default(),
             triggers: TriggerSettings::default(),
             workspaces: Defaults::default(),
+            events: EventSettings::default(),
             memory_for_runs: memory::share(),
             clock: None,
         }
@@ -127,10 +131,16 @@ impl Plan {
                 ..TriggerSettings::default()
             },
             workspaces: workspaces(config),
+            events: events(config),
             memory_for_runs: memory_for_runs(config),
             clock: None,
         })
     }
+}
+
+fn events(config: &Config) -> EventSettings {
+    let words: Vec<String> = config.list("events");
+    EventSettings { dialects: words.iter().filter_map(|word| Dialect::of_word(word)).collect() }
 }
 
 fn memory_for_runs(config: &Config) -> usize {
@@ -253,6 +263,7 @@ async fn start_engine(plan: &Plan, egress: Egress) -> Result<Engine, Failure> {
         scheduler: plan.scheduler.clone(),
         triggers: TriggerSettings { tenant_cap: plan.tenant_cap, ..plan.triggers.clone() },
         workspaces: plan.workspaces.clone(),
+        events: plan.events.clone(),
         ..EngineSettings::default()
     };
     let parts = Parts { store, bus: Arc::new(bus), clock, egress, webhook_secret, settings };

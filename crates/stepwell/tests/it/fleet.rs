@@ -79,6 +79,7 @@ impl Fleet {
             ("--heartbeat-interval", period(profile.heartbeat_ms)),
             ("--orphan-threshold", period(profile.threshold_ms)),
             ("--orphan-scan-interval", period(profile.scan_ms)),
+            ("--events", "platform".to_owned()),
             ("--allow-webhook-http", String::new()),
             ("--allow-webhook-host", "127.0.0.1".to_owned()),
             ("--allow-webhook-network", "127.0.0.0/8".to_owned()),
@@ -118,12 +119,6 @@ impl Fleet {
               union all
              select 'input', id::text, 0, now - at from stepwell.input, clock",
         )
-    }
-
-    /// Stops all servers, and starts them again where they were.
-    fn restart(&mut self) {
-        self.stop();
-        self.sites.iter_mut().for_each(Site::start);
     }
 
     /// Stops all servers as they should be.

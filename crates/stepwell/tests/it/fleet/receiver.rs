@@ -8,11 +8,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Json, Router};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
-
-use crate::crash::world::World;
 
 /// A place that notices are sent to.
 pub(super) struct Receiver {
@@ -33,21 +31,9 @@ impl Receiver {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("http://{}/ended", listener.local_addr().expect("an address"));
         let received = Arc::new(Received::default());
-        let app = Router::new()
-            .route("/ended", post(take))
-            .route("/events", post(async || StatusCode::NO_CONTENT))
-            .with_state(Arc::clone(&received));
+        let app = Router::new().route("/ended", post(take)).with_state(Arc::clone(&received));
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self { url, received }
-    }
-
-    /// Asks for the ends of all jobs as events too, so that they stand in the log.
-    pub(super) async fn subscribe(&self, world: &World) {
-        let url = self.url.replace("/ended", "/events");
-        let wanted =
-            json!({"url": url, "dialects": ["platform"], "kinds": ["workflow_run_completed"]});
-        let answer = world.answer(world.post("/v1/subscriptions", &wanted)).await;
-        assert!(matches!(answer, Some((201, _))), "{answer:?}");
     }
 
     /// Waits until the end of so many jobs is known; how many it is in the end.

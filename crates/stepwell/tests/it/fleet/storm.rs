@@ -57,9 +57,6 @@ async fn storm(size: Size) {
     let world = Arc::new(fleet.world());
     world.publish(WORKFLOW).await;
     let receiver = Receiver::listen().await;
-    receiver.subscribe(&world).await;
-    // Every server knows who has subscribed before it does anything.
-    tokio::task::block_in_place(|| fleet.restart());
     fleet.note_owners();
     let mut workers = workers(&world, &mut rng);
     let clients = clients(&world, size, &receiver.url, &mut rng);
