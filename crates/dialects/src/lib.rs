@@ -24,6 +24,7 @@ pub mod runbooks;
 mod special;
 mod text;
 pub mod trace;
+mod wording;
 pub mod workflow;
 pub mod workspaces;
 pub mod yaml;

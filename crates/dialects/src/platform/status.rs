@@ -5,6 +5,8 @@
 use stepwell_core::run::RunStatus;
 use stepwell_core::step::StepStatus;
 
+use crate::wording::meant;
+
 /// Every word for a job, in the order of its life.
 pub const JOB_WORDS: [&str; 5] = ["pending", "running", "completed", "failed", "cancelled"];
 
@@ -48,14 +50,11 @@ pub fn node(status: StepStatus) -> &'static str {
 /// What a word for a job stands for; `None` if there is no such word.
 #[must_use]
 pub fn run_statuses(word: &str) -> Option<Vec<RunStatus>> {
-    let found: Vec<_> = RunStatus::ALL.into_iter().filter(|status| job(*status) == word).collect();
-    (!found.is_empty()).then_some(found)
+    meant(RunStatus::ALL, word, job)
 }
 
 /// What a word for a node stands for; `None` if there is no such word.
 #[must_use]
 pub fn step_statuses(word: &str) -> Option<Vec<StepStatus>> {
-    let found: Vec<_> =
-        StepStatus::ALL.into_iter().filter(|status| node(*status) == word).collect();
-    (!found.is_empty()).then_some(found)
+    meant(StepStatus::ALL, word, node)
 }

@@ -8,6 +8,8 @@ use stepwell_core::batch::SweepKind;
 use stepwell_core::run::RunStatus;
 use stepwell_core::step::StepStatus;
 
+use crate::wording::meant;
+
 /// Every word for a step, in the order of its life.
 pub const STEP_WORDS: [&str; 7] =
     ["pending", "dispatched", "polling", "succeeded", "failed", "poll_timeout", "cancelled"];
@@ -34,9 +36,7 @@ pub fn step(status: StepStatus) -> &'static str {
 /// What a word for a step stands for; `None` if there is no such word.
 #[must_use]
 pub fn step_statuses(word: &str) -> Option<Vec<StepStatus>> {
-    let found: Vec<_> =
-        StepStatus::ALL.into_iter().filter(|status| step(*status) == word).collect();
-    (!found.is_empty()).then_some(found)
+    meant(StepStatus::ALL, word, step)
 }
 
 /// The word for what became of the undoing of a step that has one. `None`: nobody knows any

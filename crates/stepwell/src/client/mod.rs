@@ -22,6 +22,8 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
 /// A stream of events says something every fifteen seconds; after three times that, nobody is there.
 const SILENCE_MAX: Duration = Duration::from_secs(45);
+/// How often a broken stream is taken up again before the server counts as away.
+const STREAM_TRIES_MAX: u64 = 5;
 
 /// A connection to a server, in the name of one token.
 #[derive(Clone, Debug)]
@@ -142,15 +144,6 @@ impl Api {
     pub(crate) async fn events(
         &self,
         path: &[&str],
-        last_event_id: Option<&str>,
-    ) -> Result<Events, Failure> {
-        self.events_of(path, &[], last_event_id).await
-    }
-
-    /// The same, of some events only.
-    pub(crate) async fn events_of(
-        &self,
-        path: &[&str],
         query: &[(&str, &str)],
         last_event_id: Option<&str>,
     ) -> Result<Events, Failure> {
@@ -159,6 +152,25 @@ impl Api {
             request = request.header("Last-Event-ID", id);
         }
         self.send(request).await.map(Events::new)
+    }
+
+    /// The same, for a stream that broke off: a server that is away for a moment is asked again.
+    pub(crate) async fn events_again(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+        last_event_id: Option<&str>,
+    ) -> Result<Events, Failure> {
+        let mut tries = 0;
+        loop {
+            match self.events(path, query, last_event_id).await {
+                Err(failure) if failure.exit == Exit::Unavailable && tries < STREAM_TRIES_MAX => {
+                    tries += 1;
+                    tokio::time::sleep(Duration::from_secs(tries)).await;
+                }
+                opened => return opened,
+            }
+        }
     }
 
     fn url(&self, path: &[&str], query: &[(&str, &str)]) -> Url {

@@ -1,7 +1,5 @@
 //! `stepwell event`: what happened, as others are told of it.
 
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -91,9 +89,6 @@ const SUBSCRIPTIONS: [Column; 6] = [
     ("MADE", "created_at"),
 ];
 
-/// How often a broken stream is taken up again before the server counts as away.
-const TRIES_MAX: u32 = 5;
-
 pub(crate) async fn run(global: Global, command: EventCommand) -> Result<Exit, Failure> {
     let outcome = match command {
         EventCommand::Watch(arguments) => watch(global, arguments).await,
@@ -151,18 +146,8 @@ async fn watch(global: Global, arguments: WatchArguments) -> Result<Exit, Failur
     ];
     let query: Vec<(&str, &str)> =
         fields.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
-    let mut tries = 0;
     loop {
-        let mut events = match api.events_of(&["v1", "events"], &query, after.as_deref()).await {
-            Ok(events) => events,
-            Err(failure) if failure.exit == Exit::Unavailable && tries < TRIES_MAX => {
-                tries += 1;
-                tokio::time::sleep(Duration::from_secs(u64::from(tries))).await;
-                continue;
-            }
-            Err(failure) => return Err(failure),
-        };
-        tries = 0;
+        let mut events = api.events_again(&["v1", "events"], &query, after.as_deref()).await?;
         while let Ok(Some(event)) = events.next().await {
             let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
             if session.print.is_json() {

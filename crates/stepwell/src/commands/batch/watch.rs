@@ -102,7 +102,7 @@ impl Watched {
     }
 
     async fn events(&self) -> Result<Events, Failure> {
-        self.api.events(&["api", "batches", &self.batch, "watch"], None).await
+        self.api.events(&["api", "batches", &self.batch, "watch"], &[], None).await
     }
 }
 

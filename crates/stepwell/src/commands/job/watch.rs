@@ -4,8 +4,6 @@
 //! line of its own, and as JSON an object of its own. A stream that breaks off is taken up again
 //! where it broke, so nothing is missed and nothing is told twice.
 
-use std::time::Duration;
-
 use indicatif::{MultiProgress, ProgressBar};
 use serde_json::{Value, json};
 
@@ -17,26 +15,13 @@ use crate::print::{Printer, cell};
 use crate::progress;
 use crate::session::Session;
 
-/// How often a broken stream is taken up again before the server counts as away.
-const TRIES_MAX: u32 = 5;
-
 /// Follows a job to its end; the exit code tells how it ended.
 pub(crate) async fn watch(session: &Session, api: &Api, job: &str) -> Result<Exit, Failure> {
     let mut view = View::new(session.print, api.get(&["v1", "jobs", job], &[]).await?);
     let mut last_event_id: Option<String> = None;
-    let mut tries = 0;
+    let path = ["v1", "jobs", job, "events"];
     while ended(&view.job).is_none() {
-        let mut events =
-            match api.events(&["v1", "jobs", job, "events"], last_event_id.as_deref()).await {
-                Ok(events) => events,
-                Err(failure) if failure.exit == Exit::Unavailable && tries < TRIES_MAX => {
-                    tries += 1;
-                    tokio::time::sleep(Duration::from_secs(u64::from(tries))).await;
-                    continue;
-                }
-                Err(failure) => return Err(failure),
-            };
-        tries = 0;
+        let mut events = api.events_again(&path, &[], last_event_id.as_deref()).await?;
         // A break is no news: whatever was missed comes again after the last id.
         while let Ok(Some(event)) = events.next().await {
             if !event.id.is_empty() {
