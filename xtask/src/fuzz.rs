@@ -12,8 +12,16 @@ use crate::test::succeeds;
 use crate::{Outcome, tree};
 
 /// The targets in `fuzz/fuzz_targets`.
-const TARGETS: [&str; 7] =
-    ["condition", "envelope", "history", "interval", "runbook", "template", "workflow"];
+const TARGETS: [&str; 8] = [
+    "condition",
+    "envelope",
+    "history",
+    "interval",
+    "runbook",
+    "template",
+    "workflow",
+    "workspace",
+];
 
 /// How long each target runs when nothing is said.
 const SECONDS: u32 = 60;

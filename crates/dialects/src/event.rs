@@ -17,7 +17,7 @@ use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
 use self::data::Data;
-pub use self::other::{DeadLetter, credits_low, dead_letter_created};
+pub use self::other::{DeadLetter, dead_letter_created};
 use crate::workspaces::job_id::public_id;
 
 /// The message of an attempt waits for a worker.
@@ -32,12 +32,10 @@ pub const ATTEMPT_FAILED: &str = "workflow_run_attempt_failed";
 pub const COMPLETED: &str = "workflow_run_completed";
 /// Something was given up and waits for a person.
 pub const DEAD_LETTER_CREATED: &str = "dead_letter.created";
-/// An account has less than was agreed.
-pub const CREDITS_LOW: &str = "credits.low";
 
 /// Every kind.
-pub const KINDS: [&str; 7] =
-    [QUEUED, STARTED, STEP_COMPLETED, ATTEMPT_FAILED, COMPLETED, DEAD_LETTER_CREATED, CREDITS_LOW];
+pub const KINDS: [&str; 6] =
+    [QUEUED, STARTED, STEP_COMPLETED, ATTEMPT_FAILED, COMPLETED, DEAD_LETTER_CREATED];
 
 const SOURCE: &str = "stepwell";
 

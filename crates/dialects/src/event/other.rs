@@ -1,14 +1,12 @@
 //! Events that are not about the life of one run.
 
 use serde_json::json;
-use stepwell_core::credit::Credits;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::Dialect;
 use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
-use super::{CREDITS_LOW, CloudEvent, DEAD_LETTER_CREATED, Event, type_of};
-use crate::amount::Amount;
+use super::{CloudEvent, DEAD_LETTER_CREATED, Event, type_of};
 use crate::workspaces::JobId;
 use crate::workspaces::redact;
 
@@ -50,25 +48,6 @@ pub fn dead_letter_created(letter: &DeadLetter<'_>) -> Event {
     let id = format!("{}:{DEAD_LETTER_CREATED}", letter.key);
     let subject = job.map_or_else(|| letter.key.to_owned(), |job| job.to_string());
     event(DEAD_LETTER_CREATED, CloudEvent { id, time: letter.at, subject, traceparent: None }, data)
-}
-
-/// Tells that an account has less than was agreed; `key` is what made it so, such as a ledger line.
-#[must_use]
-pub fn credits_low(
-    tenant: &Tenant,
-    balance: Credits,
-    agreed: Credits,
-    key: &str,
-    at: Timestamp,
-) -> Event {
-    let data = json!({
-        "tenant_id": tenant.as_str(),
-        "balance": Amount(balance),
-        "agreed": Amount(agreed),
-    });
-    let id = format!("{tenant}:{key}:{CREDITS_LOW}");
-    let subject = tenant.as_str().to_owned();
-    event(CREDITS_LOW, CloudEvent { id, time: at, subject, traceparent: None }, data)
 }
 
 fn event(kind: &'static str, attributes: CloudEvent<'_>, data: serde_json::Value) -> Event {

@@ -6,16 +6,13 @@ use expect_test::{Expect, expect, expect_file};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use stepwell_core::command::{Act, Command};
-use stepwell_core::credit::Credits;
 use stepwell_core::definition::CancelMode;
 use stepwell_core::entry::Entry;
 use stepwell_core::evolve::replay;
 use stepwell_core::id::Tenant;
 use stepwell_core::run::{Dialect, Run};
 use stepwell_core::step::{Outcome, StepError};
-use stepwell_dialects::event::{
-    self, DeadLetter, Event, KINDS, credits_low, dead_letter_created, events,
-};
+use stepwell_dialects::event::{self, DeadLetter, Event, KINDS, dead_letter_created, events};
 use stepwell_dialects::workspaces::view;
 
 use super::{done, failed, job, pretty, report};
@@ -231,27 +228,6 @@ fn a_dead_letter_and_a_low_account_are_told_too() {
           "subject": "019b8d3c-0000-4000-8000-000000000001",
           "time": "2026-01-05T08:00:00.000Z",
           "type": "stepwell.dead_letter.created"
-        }
-    "#]],
-    );
-    let (balance, agreed) = (Credits(500_000), Credits::whole(10));
-    let low = credits_low(&Tenant::new("atelier"), balance, agreed, "ledger-9", start());
-    check(
-        &low,
-        &expect![[r#"
-        {
-          "data": {
-            "agreed": 10,
-            "balance": 0.5,
-            "tenant_id": "atelier"
-          },
-          "datacontenttype": "application/json",
-          "id": "atelier:ledger-9:credits.low",
-          "source": "stepwell",
-          "specversion": "1.0",
-          "subject": "atelier",
-          "time": "2026-01-05T08:00:00.000Z",
-          "type": "stepwell.credits.low"
         }
     "#]],
     );
