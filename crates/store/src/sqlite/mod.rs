@@ -156,7 +156,7 @@ impl SqliteStore {
             let _ = answer.send(writer.transact(work));
         })))
         .await?;
-        answered.await.map_err(|_| closed())?
+        self.answer(answered).await?
     }
 
     /// Encodes a group here, in the caller's task, and hands it to the writer thread.
@@ -164,12 +164,25 @@ impl SqliteStore {
         let (answer, answered) = oneshot::channel();
         let rows = GroupRows::encode(group);
         self.send(Job::Commit(Commit { rows, answer })).await?;
-        answered.await.map_err(|_| closed())?
+        self.answer(answered).await?
     }
 
     async fn send(&self, job: Job) -> Result<(), StoreError> {
-        let jobs = self.jobs.as_ref().expect("the channel is only taken when the store is dropped");
-        jobs.send(job).await.map_err(|_| closed())
+        self.jobs().send(job).await.map_err(|_| closed())
+    }
+
+    /// What the writer thread answers. A job that came into the channel in the moment the thread went
+    /// is taken out by nobody, so to wait for its answer alone would be to wait for ever.
+    async fn answer<T>(&self, mut answered: oneshot::Receiver<T>) -> Result<T, StoreError> {
+        tokio::select! {
+            biased;
+            answer = &mut answered => answer.map_err(|_| closed()),
+            () = self.jobs().closed() => answered.try_recv().map_err(|_| closed()),
+        }
+    }
+
+    fn jobs(&self) -> &mpsc::Sender<Job> {
+        self.jobs.as_ref().expect("the channel is only taken when the store is dropped")
     }
 
     async fn close_all(&self) {
@@ -177,7 +190,7 @@ impl SqliteStore {
         let (answer, answered) = oneshot::channel();
         if self.send(Job::Close(answer)).await.is_ok() {
             // An error means that somebody else's close was first.
-            let _ = answered.await;
+            let _ = self.answer(answered).await;
         }
     }
 }
