@@ -12,7 +12,15 @@ use crate::error::StoreError;
 /// The right to use a database file, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// Given back by name: a process that is just being started from this one has the open file too,
+    /// until it becomes another program, and would hold the lock for that long.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -24,7 +32,7 @@ impl Lock {
             Ok(()) => {
                 // Only for people, so a failure to write it is none.
                 let _ = note_holder(&mut file);
-                Ok(Self { _file: file })
+                Ok(Self { file })
             }
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
