@@ -28,12 +28,6 @@ impl Credits {
     pub const fn whole(count: i64) -> Self {
         Self(count.saturating_mul(UNIT))
     }
-
-    /// The larger of it and nothing.
-    #[must_use]
-    pub fn or_zero(self) -> Self {
-        Self(self.0.max(0))
-    }
 }
 
 impl Add for Credits {

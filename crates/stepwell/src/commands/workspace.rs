@@ -61,7 +61,7 @@ pub(crate) struct SetPolicyArguments {
     keep: Option<String>,
     /// How long dead jobs are kept, such as 90d
     #[arg(long, value_name = "TIME")]
-    keep_failed: Option<String>,
+    keep_dead: Option<String>,
     /// When spent credits come back
     #[arg(long, value_name = "WHEN")]
     restore: Option<Restore>,
@@ -124,7 +124,7 @@ fn policy(arguments: &SetPolicyArguments) -> Value {
     });
     without_null(json!({
         "keep": arguments.keep,
-        "keep_dead": arguments.keep_failed,
+        "keep_dead": arguments.keep_dead,
         "restore": restore,
         "jobs_open_max": arguments.jobs_open_max,
     }))

@@ -11,7 +11,11 @@ const MOST: u64 = 768 << 20;
 
 /// What they may take if nobody has said how much, in bytes.
 pub(super) fn share() -> usize {
-    let total = [of_machine(), of_group()].into_iter().flatten().min();
+    share_of([of_machine(), of_group()].into_iter().flatten().min())
+}
+
+/// The share of so much memory; of an unknown amount, the least.
+fn share_of(total: Option<u64>) -> usize {
     let share = total.map_or(LEAST, |total| (total / PART).clamp(LEAST, MOST));
     usize::try_from(share).unwrap_or(usize::MAX)
 }
@@ -35,7 +39,14 @@ mod tests {
 
     #[test]
     fn runs_get_a_share_of_the_memory_within_bounds() {
-        let share = share() as u64;
-        assert!((LEAST..=MOST).contains(&share), "{share}");
+        let gibibytes = |count: u64| share_of(Some(count << 30)) >> 20;
+        assert_eq!([1, 2, 4, 8, 64].map(gibibytes), [128, 128, 256, 512, 768]);
+        assert_eq!(share_of(None) >> 20, 128);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_machine_says_how_much_memory_it_has() {
+        assert!(of_machine().is_some_and(|total| total > 1 << 28), "{:?}", of_machine());
     }
 }
