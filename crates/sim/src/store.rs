@@ -539,6 +539,7 @@ impl Store for SimStore {
         workflows() -> Vec<WorkflowDocument>;
         by_key(tenant: Tenant, hash: KeyHash) -> Option<KeyHolder>;
         history(run: RunId, after_version: u64, limit: usize) -> Vec<Record>;
+        beginnings(runs: Vec<RunId>, limit: usize) -> Vec<Vec<Record>>;
         stale_reports(run: RunId) -> Vec<StaleReport>;
         compensations(run: RunId) -> Vec<RunSummary>;
         dead_letters(filter: DeadLetterFilter) -> Vec<DeadLetter>;

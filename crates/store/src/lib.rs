@@ -159,6 +159,9 @@ pub trait Store: Send + Sync + 'static {
     /// The history of a run from a version on, oldest first.
     fn history(&self, run: RunId, after_version: u64, limit: usize) -> Answer<'_, Vec<Record>>;
 
+    /// The first records of each run's history, in the order asked; none of a run that does not exist.
+    fn beginnings(&self, runs: Vec<RunId>, limit: usize) -> Answer<'_, Vec<Vec<Record>>>;
+
     /// Reports that came too late or from the wrong attempt, oldest first.
     fn stale_reports(&self, run: RunId) -> Answer<'_, Vec<StaleReport>>;
 

@@ -128,6 +128,12 @@ impl Tables {
         self.workflows.iter().rev().find(|document| document.name == name)
     }
 
+    fn history(&self, run: RunId, after_version: u64, limit: usize) -> Vec<Record> {
+        let history = self.runs.get(&run).map(|entry| entry.history.as_slice()).unwrap_or_default();
+        let later = history.iter().filter(|record| record.version > after_version);
+        later.take(limit).cloned().collect()
+    }
+
     fn figures(&self) -> Figures {
         let open = self.runs.values().filter(|entry| !entry.run.status.is_terminal()).count();
         let depths = self.depths();

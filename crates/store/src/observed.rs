@@ -174,6 +174,7 @@ impl Store for Observed {
         by_key(tenant: Tenant, hash: KeyHash) -> Option<KeyHolder>: About::Nothing;
         runs(filter: Filter, page: Page) -> Vec<RunSummary>: About::Nothing;
         history(run: RunId, after_version: u64, limit: usize) -> Vec<Record>: About::run(&run);
+        beginnings(runs: Vec<RunId>, limit: usize) -> Vec<Vec<Record>>: About::runs(&runs);
         stale_reports(run: RunId) -> Vec<StaleReport>: About::run(&run);
         compensations(run: RunId) -> Vec<RunSummary>: About::run(&run);
         dead_letters(filter: DeadLetterFilter) -> Vec<DeadLetter>: About::Nothing;

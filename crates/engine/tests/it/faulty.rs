@@ -1,6 +1,6 @@
 //! A store that fails when told to, around one that does not.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -49,6 +49,8 @@ pub(crate) struct Faulty {
     pub(crate) notes: Semaphore,
     /// notes that have reached their gate
     pub(crate) notes_arrived: tokio::sync::watch::Sender<usize>,
+    /// looks into the histories of runs, one or many at once
+    pub(crate) looks: AtomicUsize,
 }
 
 impl Faulty {
@@ -72,6 +74,7 @@ impl Faulty {
             arrived,
             notes,
             notes_arrived,
+            looks: AtomicUsize::new(0),
         })
     }
 
@@ -158,6 +161,16 @@ impl Store for Faulty {
         })
     }
 
+    fn history(&self, run: RunId, after_version: u64, limit: usize) -> Answer<'_, Vec<Record>> {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        self.inner.history(run, after_version, limit)
+    }
+
+    fn beginnings(&self, runs: Vec<RunId>, limit: usize) -> Answer<'_, Vec<Vec<Record>>> {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        self.inner.beginnings(runs, limit)
+    }
+
     fn ddl(&self) -> String {
         self.inner.ddl()
     }
@@ -178,7 +191,6 @@ impl Store for Faulty {
         workflows() -> Vec<WorkflowDocument>;
         by_key(tenant: Tenant, hash: KeyHash) -> Option<KeyHolder>;
         runs(filter: Filter, page: Page) -> Vec<RunSummary>;
-        history(run: RunId, after_version: u64, limit: usize) -> Vec<Record>;
         stale_reports(run: RunId) -> Vec<StaleReport>;
         compensations(run: RunId) -> Vec<RunSummary>;
         dead_letters(filter: DeadLetterFilter) -> Vec<DeadLetter>;

@@ -6,6 +6,7 @@ mod faulty;
 mod fencing;
 mod flow;
 mod intake;
+mod letters;
 mod loops;
 mod ownership;
 mod recovery;

@@ -128,6 +128,28 @@ pub async fn a_history_is_read_from_a_version_on(subject: Subject) {
     assert_eq!(versions(3, 9).await, [0_u64; 0]);
 }
 
+/// The beginnings of several histories come in the order asked, each as far as asked for.
+pub async fn the_beginnings_of_histories_come_in_the_order_asked(subject: Subject) {
+    let world = World::of(&subject).await;
+    for number in [1, 2, 3] {
+        let run = world.begins(header(number)).await;
+        if number != 2 {
+            world.finishes(run).await;
+        }
+    }
+    let asked = [3, 9, 2, 1, 3].map(run_id);
+    for (limit, lengths) in [(9, [3, 0, 1, 3, 3]), (2, [2, 0, 1, 2, 2])] {
+        let beginnings = world.store.beginnings(asked.to_vec(), limit).await.expect("beginnings");
+        assert_eq!(beginnings.iter().map(Vec::len).collect::<Vec<_>>(), lengths);
+        for (run, beginning) in asked.into_iter().zip(beginnings) {
+            let history = world.store.history(run, 0, limit).await.expect("history");
+            assert_eq!(beginning, history, "{run}");
+        }
+    }
+    let none = world.store.beginnings(Vec::new(), 9).await.expect("nothing");
+    assert_eq!(none, Vec::<Vec<_>>::new());
+}
+
 /// Reports that changed nothing are kept in order, up to a limit for each run.
 pub async fn stale_reports_are_kept_up_to_a_limit(subject: Subject) {
     let world = World::of(&subject).await;

@@ -209,12 +209,11 @@ impl Store for MemoryStore {
     }
 
     fn history(&self, run: RunId, after_version: u64, limit: usize) -> Answer<'_, Vec<Record>> {
-        self.answer(|tables| {
-            let history = tables.runs.get(&run).map(|entry| entry.history.as_slice());
-            let later =
-                history.unwrap_or_default().iter().filter(|record| record.version > after_version);
-            Ok(later.take(limit).cloned().collect())
-        })
+        self.answer(|tables| Ok(tables.history(run, after_version, limit)))
+    }
+
+    fn beginnings(&self, runs: Vec<RunId>, limit: usize) -> Answer<'_, Vec<Vec<Record>>> {
+        self.answer(|tables| Ok(runs.iter().map(|run| tables.history(*run, 0, limit)).collect()))
     }
 
     fn stale_reports(&self, run: RunId) -> Answer<'_, Vec<StaleReport>> {

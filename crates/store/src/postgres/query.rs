@@ -16,6 +16,7 @@ use crate::model::{Figures, KeyHash, KeyHolder, Record, StaleReport, Stub};
 use crate::rows::RecordRow;
 
 const HISTORY: &str = include_str!("../../sql/postgres/history.sql");
+const BEGINNINGS: &str = include_str!("../../sql/postgres/beginnings.sql");
 const STALE_REPORTS: &str = include_str!("../../sql/postgres/stale_reports.sql");
 const STUB: &str = include_str!("../../sql/postgres/stub.sql");
 const EXPIRIES: &str = include_str!("../../sql/postgres/expiries.sql");
@@ -31,16 +32,33 @@ pub(super) async fn history(
     rows: usize,
 ) -> Result<Vec<Record>, StoreError> {
     let found = db.query(HISTORY, &[&run.0, &number(after_version), &limit(rows)]).await?;
-    let read = |row: &Row| {
+    found.iter().map(|row| read_record(&mut Columns::of(row))).collect()
+}
+
+fn read_record(columns: &mut Columns<'_>) -> Result<Record, StoreError> {
+    let record =
+        RecordRow { version: columns.count()?, at: columns.moment()?, entries: columns.take()? };
+    record.decode()
+}
+
+/// The first records of each run's history, in the order asked.
+pub(super) async fn beginnings(
+    db: &mut Connection,
+    runs: &[RunId],
+    rows: usize,
+) -> Result<Vec<Vec<Record>>, StoreError> {
+    let ids: Vec<Uuid> = runs.iter().map(|run| run.0).collect();
+    let found = db.query(BEGINNINGS, &[&ids, &limit(rows)]).await?;
+    let mut beginnings = vec![Vec::new(); runs.len()];
+    for row in &found {
         let mut columns = Columns::of(row);
-        let record = RecordRow {
-            version: columns.count()?,
-            at: columns.moment()?,
-            entries: columns.take()?,
-        };
-        record.decode()
-    };
-    found.iter().map(read).collect()
+        let place: usize = columns.count()?;
+        let beginning = beginnings
+            .get_mut(place)
+            .ok_or_else(|| StoreError::broken("a history that nobody asked for"))?;
+        beginning.push(read_record(&mut columns)?);
+    }
+    Ok(beginnings)
 }
 
 /// Reports on a run that changed nothing, oldest first.

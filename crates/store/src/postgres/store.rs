@@ -151,6 +151,10 @@ impl Store for PostgresStore {
         on_a_connection!(self, |db| query::history(db, run, after_version, limit))
     }
 
+    fn beginnings(&self, runs: Vec<RunId>, limit: usize) -> Answer<'_, Vec<Vec<Record>>> {
+        on_a_connection!(self, |db| query::beginnings(db, &runs, limit))
+    }
+
     fn stale_reports(&self, run: RunId) -> Answer<'_, Vec<StaleReport>> {
         on_a_connection!(self, |db| query::stale_reports(db, run))
     }

@@ -39,6 +39,15 @@ pub(super) fn history(
     found.collect()
 }
 
+/// The first records of each run's history, in the order asked.
+pub(super) fn beginnings(
+    db: &Connection,
+    runs: &[RunId],
+    rows: usize,
+) -> Result<Vec<Vec<Record>>, StoreError> {
+    runs.iter().map(|run| history(db, *run, 0, rows)).collect()
+}
+
 /// Reports on a run that changed nothing, oldest first.
 pub(super) fn stale_reports(db: &Connection, run: RunId) -> Result<Vec<StaleReport>, StoreError> {
     let mut statement = db.prepare_cached(STALE_REPORTS)?;

@@ -89,6 +89,10 @@ impl Store for SqliteStore {
         Box::pin(self.readers.read(move |db| query::history(db, run, after_version, limit)))
     }
 
+    fn beginnings(&self, runs: Vec<RunId>, limit: usize) -> Answer<'_, Vec<Vec<Record>>> {
+        Box::pin(self.readers.read(move |db| query::beginnings(db, &runs, limit)))
+    }
+
     fn stale_reports(&self, run: RunId) -> Answer<'_, Vec<StaleReport>> {
         Box::pin(self.readers.read(move |db| query::stale_reports(db, run)))
     }

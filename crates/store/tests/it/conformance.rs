@@ -204,6 +204,11 @@ async fn a_history_is_read_from_a_version_on() {
     on_each_store(conformance::a_history_is_read_from_a_version_on).await;
 }
 
+#[tokio::test]
+async fn the_beginnings_of_histories_come_in_the_order_asked() {
+    on_each_store(conformance::the_beginnings_of_histories_come_in_the_order_asked).await;
+}
+
 // a stale callback is persisted for audit and changes nothing.
 #[tokio::test]
 async fn stale_reports_are_kept_up_to_a_limit() {

@@ -283,6 +283,7 @@ async fn what_a_commit_prepares_at_the_first_start_is_right_for_ever() {
         "account_lock",
         "credit_move",
         "event_insert",
+        "beginnings",
     ];
     for name in of_a_commit {
         check(name, &explain(&place, name), &[]);
