@@ -16,6 +16,16 @@ use crate::error::StoreError;
 use crate::model::{Epoch, Input, Instance, InstanceState, Pulse, Reclaimed};
 use crate::rows::{text, value};
 
+/// A statement that moves runs to another owner: each chooses in its own way, and all end alike.
+macro_rules! moving {
+    ($chosen:literal) => {
+        concat!(
+            include_str!(concat!("../../sql/postgres/", $chosen)),
+            include_str!("../../sql/postgres/run_moved.sql")
+        )
+    };
+}
+
 const EPOCH_OPEN: &str = include_str!("../../sql/postgres/epoch_open.sql");
 const INSTANCES_FORGET: &str = include_str!("../../sql/postgres/instances_forget.sql");
 const TENANT_FORGET: &str = include_str!("../../sql/postgres/tenant_forget.sql");
@@ -25,9 +35,9 @@ const NEWEST_EPOCH: &str = include_str!("../../sql/postgres/newest_epoch.sql");
 const RECLAIM_LOOK: &str = include_str!("../../sql/postgres/reclaim_look.sql");
 const SILENT_LOCK: &str = include_str!("../../sql/postgres/silent_lock.sql");
 const SILENT_BURY: &str = include_str!("../../sql/postgres/silent_bury.sql");
-const ORPHANS_TAKE: &str = include_str!("../../sql/postgres/orphans_take.sql");
-const RUN_ADOPT: &str = include_str!("../../sql/postgres/run_adopt.sql");
-const RUN_GIVE: &str = include_str!("../../sql/postgres/run_give.sql");
+const ORPHANS_TAKE: &str = moving!("orphans_take.sql");
+const RUN_ADOPT: &str = moving!("run_adopt.sql");
+const RUN_GIVE: &str = moving!("run_give.sql");
 const RETIRE_LOCK: &str = include_str!("../../sql/postgres/retire_lock.sql");
 const RETIRE: &str = include_str!("../../sql/postgres/retire.sql");
 const INSTANCES: &str = include_str!("../../sql/postgres/instances.sql");
@@ -138,7 +148,7 @@ pub(super) async fn hand_over(
     runs.sort_unstable();
     db.prepare(&[BEGIN, FENCE, RUN_GIVE, COMMIT]).await?;
     let mut whole = begin(db, from);
-    let given = whole.send(RUN_GIVE, vec![bind(bound(from)), bind(ids(runs)), bind(bound(to))]);
+    let given = whole.send(RUN_GIVE, vec![bind(bound(to)), bind(ids(runs)), bind(bound(from))]);
     finish(db, from, &mut whole).await?;
     moved(whole.rows(Some(given)))
 }

@@ -70,8 +70,13 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/postgres")
 }
 
+/// Statements that move runs to another owner; they end alike.
+const MOVING: [&str; 3] = ["orphans_take", "run_adopt", "run_give"];
+
 fn text(name: &str) -> String {
-    std::fs::read_to_string(folder().join(format!("{name}.sql"))).unwrap()
+    let read = |name| std::fs::read_to_string(folder().join(format!("{name}.sql"))).unwrap();
+    let end = if MOVING.contains(&name) { read("run_moved") } else { String::new() };
+    read(name) + &end
 }
 
 /// Every statement that is prepared, with the types of its parameters where they must be said.
@@ -79,7 +84,7 @@ fn statements() -> Vec<String> {
     let files = std::fs::read_dir(folder()).unwrap();
     let mut names: Vec<String> = files
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
-        .filter(|name| name != "session" && name != "dead_letters")
+        .filter(|name| !["session", "dead_letters", "run_moved"].contains(&name.as_str()))
         .filter(|name| PLANNED.iter().all(|(planned, _)| planned != name))
         .collect();
     names.sort_unstable();
