@@ -3,10 +3,13 @@
 
     export STEPWELL_SERVER=http://127.0.0.1:8080 STEPWELL_TOKEN=swl_…
     examples/workers/worker.py greeter        # works until it is stopped
-    examples/workers/worker.py greeter 3      # stops after three directives
+    examples/workers/worker.py greeter 3      # stops after three directives of the pool
 
-It leases a few directives at a time, works on each in a thread, keeps them while the work goes on,
-and reports what came of it. A directive may come twice: see "At least once" in docs/workers.md.
+It leases a few directives at a time, says that it has them, works on each in a thread, keeps them
+while the work goes on, and reports what came of it. A directive may come twice: see "At least once"
+in docs/workers.md.
+
+Of a job of a workspace, one worker does all steps: the answer to a report holds the next directive.
 """
 
 import json
@@ -22,6 +25,8 @@ SERVER = os.environ.get("STEPWELL_SERVER", "http://127.0.0.1:8080")
 TOKEN = os.environ["STEPWELL_TOKEN"]
 VISIBILITY_SECONDS = 60
 THREADS = 4
+# What names an attempt, in acks, reports and signs of life.
+NAMES = ("jobId", "stepId", "tenant_id", "attempt_no", "lease_id")
 
 
 class Retryable(Exception):
@@ -54,30 +59,45 @@ def post(path, body):
         pause = min(pause * 2, 5)
 
 
-def attempt(leased):
-    """One attempt: keeps the delivery while the work goes on, and reports its outcome."""
-    directive, delivery = leased["directive"], leased["delivery"]
+def job(leased):
+    """Does a directive, and whatever the server hands on with the answer to its report."""
+    directive = leased["directive"]
+    post("/v1/workers/acks", {"acks": [attempt_of(directive)]})
+    while directive:
+        report = attempt_of(directive) | attempt(directive, leased["delivery"])
+        [answer] = post("/v1/workers/results", {"results": [report]})["answers"]
+        print(json.dumps({"applied": answer["applied"], "reason": answer.get("reason")}), flush=True)
+        directive = answer.get("next", {}).get("directive")
+
+
+def attempt_of(directive):
+    return {name: directive[name] for name in NAMES}
+
+
+def attempt(directive, delivery):
+    """One attempt: keeps the directive while the work goes on; answers what came of it."""
     finished = threading.Event()
-    threading.Thread(target=keep, args=(delivery, finished), daemon=True).start()
+    threading.Thread(target=keep, args=(directive, delivery, finished), daemon=True).start()
     try:
-        outcome = {"status": "SUCCEEDED", "result": work(directive)}
+        return {"status": "SUCCEEDED", "result": work(directive)}
     except Retryable as error:
-        outcome = failure("FAILED_RETRYABLE", error)
+        return failure("FAILED_RETRYABLE", error)
     except Exception as error:
-        outcome = failure("FAILED_FINAL", error)
+        return failure("FAILED_FINAL", error)
     finally:
         finished.set()
-    names = ("jobId", "stepId", "tenant_id", "attempt_no", "lease_id")
-    report = {name: directive[name] for name in names} | outcome
-    [answer] = post("/v1/workers/results", {"results": [report]})["answers"]
-    print(json.dumps(answer), flush=True)
 
 
-def keep(delivery, finished):
-    """Extends the delivery three times within the time it is kept."""
-    while not finished.wait(VISIBILITY_SECONDS / 3):
+def keep(directive, delivery, finished):
+    """Three times within the time it is kept: a job of a workspace is kept by signs of life, any
+    other directive by its delivery."""
+    if "message" in directive:
+        path, body = "/v1/workers/heartbeats", {"heartbeats": [attempt_of(directive)]}
+    else:
+        path = "/v1/workers/extend"
         body = {"deliveries": [delivery], "visibility_seconds": VISIBILITY_SECONDS}
-        post("/v1/workers/extend", body)
+    while not finished.wait(VISIBILITY_SECONDS / 3):
+        post(path, body)
 
 
 def failure(status, error):
@@ -95,7 +115,7 @@ def main():
                 "visibility_seconds": VISIBILITY_SECONDS,
             }
             leased = post(f"/v1/workers/{pool}/lease", ask)["directives"]
-            list(threads.map(attempt, leased))
+            list(threads.map(job, leased))
             if left is not None:
                 left -= len(leased)
 

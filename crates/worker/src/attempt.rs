@@ -40,9 +40,14 @@ pub enum Outcome {
     Succeeded {
         /// what it produced
         result: Value,
+        /// what it has cost
+        credits_spent: f64,
     },
     /// Accepted, but not finished: the step is asked again after its polling interval.
-    Incomplete,
+    Incomplete {
+        /// what it has cost so far
+        credits_spent: f64,
+    },
     /// Not done.
     Failed {
         /// why
@@ -51,6 +56,8 @@ pub enum Outcome {
         retryable: bool,
         /// rest at least so long before another attempt
         retry_after: Option<Duration>,
+        /// what it has cost all the same
+        credits_spent: f64,
     },
     /// Not tried: another worker shall have it. The attempt is not counted.
     GivenBack {
@@ -63,19 +70,47 @@ impl Outcome {
     /// Done, with what it produced.
     #[must_use]
     pub fn succeeded(result: Value) -> Self {
-        Self::Succeeded { result }
+        Self::Succeeded { result, credits_spent: 0.0 }
+    }
+
+    /// Accepted, but not finished.
+    #[must_use]
+    pub fn incomplete() -> Self {
+        Self::Incomplete { credits_spent: 0.0 }
     }
 
     /// Not done, but another attempt may help.
     pub fn retryable(code: &str, message: impl Into<String>) -> Self {
-        let failure = Failure { code: code.to_owned(), message: message.into() };
-        Self::Failed { failure, retryable: true, retry_after: None }
+        Self::not_done(code, message.into(), true)
     }
 
     /// Not done, and another attempt would not help.
     pub fn failed(code: &str, message: impl Into<String>) -> Self {
-        let failure = Failure { code: code.to_owned(), message: message.into() };
-        Self::Failed { failure, retryable: false, retry_after: None }
+        Self::not_done(code, message.into(), false)
+    }
+
+    /// The same, with what it has cost the workspace: booked whatever came of the attempt, and rounded
+    /// to a millionth. What is given back was not tried, and costs nothing.
+    ///
+    /// # Panics
+    /// When the amount is below zero or no number: the server would refuse the whole report.
+    #[must_use]
+    pub fn credits_spent(mut self, credits: f64) -> Self {
+        assert!(credits.is_finite() && credits >= 0.0, "credits are spent, not earned: {credits}");
+        match &mut self {
+            Self::Succeeded { credits_spent, .. }
+            | Self::Incomplete { credits_spent }
+            | Self::Failed { credits_spent, .. } => {
+                *credits_spent = (credits * 1e6).round() / 1e6;
+            }
+            Self::GivenBack { .. } => {}
+        }
+        self
+    }
+
+    fn not_done(code: &str, message: String, retryable: bool) -> Self {
+        let failure = Failure { code: code.to_owned(), message };
+        Self::Failed { failure, retryable, retry_after: None, credits_spent: 0.0 }
     }
 }
 
@@ -112,21 +147,23 @@ fn ended(attempt: Attempt, outcome: Result<Outcome, JoinError>) -> Ended {
     let outcome = outcome.unwrap_or_else(|_| {
         Outcome::retryable("worker_panicked", "the worker's function panicked; see its log")
     });
-    let report = |status, result, error, retry_after: Option<Duration>| {
-        let retry_after = retry_after.map(|rest| rest.as_millis().div_ceil(1000) as u64);
-        Ended::Reported(Report { attempt, status, result, error, retry_after })
-    };
+    let mut report = Report::new(attempt, Status::Succeeded);
     match outcome {
-        Outcome::Succeeded { result } => report(Status::Succeeded, Some(result), None, None),
-        Outcome::Incomplete => report(Status::Incomplete, None, None, None),
-        Outcome::Failed { failure, retryable: true, retry_after } => {
-            report(Status::FailedRetryable, None, Some(failure), retry_after)
+        Outcome::Succeeded { result, credits_spent } => {
+            report = Report { result: Some(result), credits_spent, ..report };
         }
-        Outcome::Failed { failure, retryable: false, retry_after: _ } => {
-            report(Status::FailedFinal, None, Some(failure), None)
+        Outcome::Incomplete { credits_spent } => {
+            report = Report { status: Status::Incomplete, credits_spent, ..report };
         }
-        Outcome::GivenBack { delay } => Ended::GivenBack(delay),
+        Outcome::Failed { failure, retryable, retry_after, credits_spent } => {
+            let status = if retryable { Status::FailedRetryable } else { Status::FailedFinal };
+            let rest = retry_after.filter(|_| retryable);
+            let retry_after = rest.map(|rest| rest.as_millis().div_ceil(1000) as u64);
+            report = Report { status, error: Some(failure), retry_after, credits_spent, ..report };
+        }
+        Outcome::GivenBack { delay } => return Ended::GivenBack(delay),
     }
+    Ended::Reported(report)
 }
 
 struct AbortOnDrop(AbortHandle);

@@ -82,6 +82,21 @@ pub struct Report {
     /// seconds to rest, at least, before another attempt
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u64>,
+    /// what the attempt has cost the workspace, with at most six digits after the point
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub credits_spent: f64,
+}
+
+impl Report {
+    /// A report that says no more than how the attempt ended.
+    #[must_use]
+    pub fn new(attempt: Attempt, status: Status) -> Self {
+        Self { attempt, status, result: None, error: None, retry_after: None, credits_spent: 0.0 }
+    }
+}
+
+fn is_nothing(credits: &f64) -> bool {
+    *credits == 0.0
 }
 
 /// How an attempt ended.
@@ -186,11 +201,9 @@ mod tests {
     fn a_report_names_its_attempt_and_its_status() {
         let read: Directive = serde_json::from_value(directive()).unwrap();
         let report = Report {
-            attempt: read.attempt,
-            status: Status::FailedRetryable,
-            result: None,
             error: Some(Failure { code: "busy".to_owned(), message: "try later".to_owned() }),
             retry_after: Some(3),
+            ..Report::new(read.attempt, Status::FailedRetryable)
         };
         let expected = json!({
             "jobId": "j", "stepId": "s", "tenant_id": "t", "attempt_no": 2, "lease_id": "l",

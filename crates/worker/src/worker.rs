@@ -318,10 +318,8 @@ async fn step<H: Handler>(
 fn given_up(attempt: Attempt, delay: Duration) -> Report {
     let message = "the worker stopped or passed it on before the step was done";
     Report {
-        attempt,
-        status: Status::FailedRetryable,
-        result: None,
         error: Some(Failure { code: "given_back".to_owned(), message: message.to_owned() }),
         retry_after: (!delay.is_zero()).then_some(delay.as_secs()),
+        ..Report::new(attempt, Status::FailedRetryable)
     }
 }

@@ -35,11 +35,8 @@ async fn lease(client: &Client, max: usize) -> Vec<Attempt> {
 /// Reports attempts as done; answers how many counted.
 async fn succeed(client: &Client, attempts: &[Attempt]) -> usize {
     let report = |attempt: &Attempt| Report {
-        attempt: attempt.clone(),
-        status: Status::Succeeded,
         result: Some(json!({ "step": attempt.step_id })),
-        error: None,
-        retry_after: None,
+        ..Report::new(attempt.clone(), Status::Succeeded)
     };
     let reports: Vec<Report> = attempts.iter().map(report).collect();
     let answers = client.results(&reports).await.expect("the server is up");

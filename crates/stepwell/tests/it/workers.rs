@@ -162,6 +162,62 @@ fn greets(command: &mut Command) {
     }
 }
 
+const REPORT: &str = "\
+name: report
+steps:
+  - {id: gather, type: GREET, pool: greeter, params: {name: Ada}}
+  - {id: write, type: GREET, pool: greeter, params: {name: Grace}}
+  - {id: send, type: GREET, pool: greeter, params: {name: Edsger}}
+";
+
+/// Lets a worker of the examples do a job of a workspace whose second step takes longer than a silent
+/// worker keeps a job. `changes` make the worker as slow as that, and let it beat within the lease.
+#[track_caller]
+fn carries_a_job_to_its_end(shell: &str, name: &str, changes: [(&str, &str); 2]) {
+    let home = tempfile::tempdir().unwrap();
+    let server = Server::start_with(home, &["--job-lease", "5s"]);
+    server.publish(REPORT);
+    let job = ["job", "create", "--workspace", "acme", "--workflow", "report", "--user", "ada"];
+    let job = server.json(&job)["job_id"].as_str().unwrap().to_owned();
+    let mut text = std::fs::read_to_string(example(name)).unwrap();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{name} has {from:?}");
+        text = text.replace(from, to);
+    }
+    let path = server.home.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    let mut command = Command::new(shell);
+    command.arg(path).args(["greeter", "1"]);
+    command.env("STEPWELL_SERVER", &server.url).env("STEPWELL_TOKEN", server.token_of("worker"));
+    let said = run(&mut command).with_code(0);
+    assert_eq!(said.stdout.matches("true").count(), 3, "{}{}", said.stdout, said.stderr);
+    let job = server.json(&["job", "get", &job, "--workspace", "acme"]);
+    assert_eq!((&job["status"], &job["attempts"]), (&json!("completed"), &json!(1)), "{job}");
+    assert_eq!(job["steps"][2]["result"]["greeting"], "hello, Edsger");
+}
+
+// C-038, X-121: the shell worker goes from step to step and gives signs of life on the way.
+#[test]
+fn a_shell_script_carries_a_job_of_a_workspace_to_its_end() {
+    if found("bash") && found("curl") && found("jq") {
+        let work = "    if result=$(work";
+        let slow = format!("    [[ $directive != *'\"stepId\":\"write\"'* ]] || sleep 6\n{work}");
+        let changes = [("visibility=60", "visibility=3"), (work, &slow)];
+        carries_a_job_to_its_end("bash", "curl-worker.sh", changes);
+    }
+}
+
+// C-038, X-121: the Python worker goes from step to step and gives signs of life on the way.
+#[test]
+fn a_python_script_carries_a_job_of_a_workspace_to_its_end() {
+    if found("python3") {
+        let work = "    return {\"greeting\"";
+        let slow = format!("    time.sleep(6 * (directive[\"stepId\"] == \"write\"))\n{work}");
+        let changes = [("VISIBILITY_SECONDS = 60", "VISIBILITY_SECONDS = 3"), (work, &slow)];
+        carries_a_job_to_its_end("python3", "worker.py", changes);
+    }
+}
+
 // D-002, D-065, X-140: the shell worker reports to the signed URL of its directive, without a token.
 #[test]
 fn a_shell_script_is_a_worker() {

@@ -105,3 +105,29 @@ async fn a_worker_that_passes_a_job_on_ends_the_attempt() {
     assert_eq!((&record["status"], &record["step_cursor"]), (&json!("failed"), &json!(1)));
     assert_eq!(record["last_error_code"], "given_back");
 }
+
+// C-011, X-127: what a function says that its steps have cost is in the ledger, to the millionth, also when
+// they failed; a sum that no double holds exactly is no reason to refuse the report.
+#[tokio::test]
+async fn what_a_job_has_cost_is_taken_from_its_workspace() {
+    let world = World::start().await;
+    world.publish(THREE_STEPS).await;
+    let grant = json!({"amount": 10, "reason": "for a test"});
+    world.post("/v1/workspaces/acme/credits/grants", &grant).await;
+    let id = job(&world).await;
+    let worker = start(world.worker(), async |directive: Directive| {
+        match directive.attempt.step_id.as_str() {
+            "fetch" => Outcome::succeeded(json!({})).credits_spent(0.1 + 0.2),
+            "shape" => Outcome::succeeded(json!({})),
+            _ => Outcome::failed("no_printer", "there is none").credits_spent(1.25),
+        }
+    });
+    world.ended(&id).await;
+    let record = record(&world, &id).await;
+    assert_eq!((&record["status"], &record["credits_spent"]), (&json!("dead"), &json!(1.55)));
+    let ledger = world.get(&format!("/v1/workspaces/acme/credits/ledger?job_id={id}")).await;
+    let movements = ledger["items"].as_array().expect("a list").iter();
+    let spent: Vec<&Value> = movements.map(|line| &line["spent"]).filter(|it| **it != 0).collect();
+    assert_eq!(spent, [&json!(1.25), &json!(0.3)], "{ledger}");
+    worker.stop().await;
+}

@@ -186,13 +186,15 @@ async fn start_server(data: &TempDir, address: SocketAddr) -> (Server, SocketAdd
     let store = SqliteStore::open(data.path().join("test.db"), Options::default());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let egress = Egress::new(Policy::default()).expect("a client");
+    let mut settings = EngineSettings::default();
+    settings.workspaces.charged = true;
     let parts = Parts {
         store: Arc::new(store.expect("the store opens")),
         bus: Arc::new(EmbeddedBus::new(BusSettings::default(), Arc::clone(&clock))),
         clock,
         egress: egress.clone(),
         webhook_secret: vec![7; 32],
-        settings: EngineSettings::default(),
+        settings,
     };
     let engine = Engine::start(parts, "test").await.expect("the engine starts");
     let settings = Settings::new(&format!("http://{address}"), egress);

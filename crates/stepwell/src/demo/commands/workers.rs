@@ -110,9 +110,8 @@ impl Stage {
     /// Reports on the attempt that was given up, while its successor is under way.
     async fn report_late(&self) {
         let Some(attempt) = lock(&self.late_attempt).take() else { return };
-        let status = Status::Succeeded;
         let result = Some(json!({ "matches": true }));
-        let report = Report { attempt, status, result, error: None, retry_after: None };
+        let report = Report { result, ..Report::new(attempt, Status::Succeeded) };
         let said = match self.client.results(&[report]).await {
             Ok(answers) => match answers.first() {
                 Some(answer) if !answer.applied => answer.reason.clone().unwrap_or_default(),

@@ -138,11 +138,9 @@ impl Worker {
         let failed = matches!(status, Status::FailedFinal | Status::FailedRetryable);
         let error = Failure { code: SAID_SO.to_owned(), message: mark.clone() };
         Report {
-            attempt: attempt.clone(),
-            status,
             result: (!failed).then(|| json!({ "mark": mark })),
             error: failed.then_some(error),
-            retry_after: None,
+            ..Report::new(attempt.clone(), status)
         }
     }
 
