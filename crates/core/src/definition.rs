@@ -65,6 +65,9 @@ pub struct StepSpec {
     pub for_each: Option<ForEach>,
     /// how long an attempt may take, from its dispatch; an ack does not extend it
     pub timeout: Interval,
+    /// somebody has set the timeout. One that nobody has set does not bind a worker that keeps the step
+    /// by signs of life: see [`StepSpec::kept_max`]
+    pub timeout_given: bool,
     /// what follows when an attempt took longer
     pub on_timeout: TimeoutMode,
     /// attempts of this step
@@ -123,6 +126,15 @@ pub enum FailureMode {
     SkipDescendants,
     /// everything that has not ended is cancelled at once
     CancelRest,
+}
+
+impl StepSpec {
+    /// How long a worker that keeps the step may take, from the moment it took it; `None` if it may take
+    /// as long as it gives signs of life.
+    #[must_use]
+    pub fn kept_max(&self) -> Option<Interval> {
+        self.timeout_given.then_some(self.timeout)
+    }
 }
 
 impl Workflow {

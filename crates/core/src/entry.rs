@@ -71,7 +71,13 @@ pub enum Entry {
     /// an attempt ended without success; the next one comes at `retry_at`
     AttemptFailed { step: StepIndex, error: StepError, retry_at: Timestamp, counted: bool },
     /// an attempt ended without success; the next one comes with the next attempt of the whole run
-    StepHeld { step: StepIndex, error: StepError },
+    StepHeld {
+        step: StepIndex,
+        error: StepError,
+        /// the worker has asked for a rest until then
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        not_before: Option<Timestamp>,
+    },
     /// it ended well; `unset` names the outputs that the result did not hold
     StepSucceeded {
         step: StepIndex,

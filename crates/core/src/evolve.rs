@@ -89,6 +89,7 @@ fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
         }
         Entry::StepAcked { step } => {
             evolve_step(&mut run.steps[step.position()], entry, at);
+            begin_time(run, *step, at);
             get_under_way(run, run.keeping().is_some(), at);
         }
         Entry::StepReadied { step }
@@ -115,6 +116,7 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
         Entry::StepReadied { .. } => {
             step.status = StepStatus::Ready;
             step.wake_at = None;
+            step.not_before = None;
         }
         Entry::AttemptPublished { .. } => reach(step, LeaseStage::Published),
         Entry::StepAcked { .. } => {
@@ -138,7 +140,10 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
                 step.tries = step.tries.saturating_sub(1);
             }
         }
-        Entry::StepHeld { error, .. } => fail_attempt(step, error),
+        Entry::StepHeld { error, not_before, .. } => {
+            fail_attempt(step, error);
+            step.not_before = *not_before;
+        }
         Entry::StepFailed { error, .. } => {
             step.error = Some(Arc::new(error.clone()));
             end_step(step, StepStatus::Failed, at);
@@ -178,6 +183,15 @@ fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
     }
 }
 
+/// The time of a step that a worker keeps begins when the worker takes it: what its message waited before
+/// is nobody's fault.
+fn begin_time(run: &mut Run, step: StepIndex, at: Timestamp) {
+    let Some(limit) = run.keeping().and_then(|_| run.spec(step).kept_max()) else { return };
+    if let Some(lease) = &mut run.steps[step.position()].lease {
+        lease.deadline = Some(at.after(limit));
+    }
+}
+
 /// Whoever has it may keep it longer.
 fn extend(step: &mut Step, expires_at: Timestamp) {
     if let Some(lease) = &mut step.lease {
@@ -187,9 +201,18 @@ fn extend(step: &mut Step, expires_at: Timestamp) {
 }
 
 fn begin_to_stop(run: &mut Run, mode: CancelMode) {
+    take_back_unbegun(run);
     run.status = RunStatus::Cancelling;
     run.cancel = Some(mode);
     run.retry_at = None;
+}
+
+/// An attempt that has a number and was begun by nobody is none: where one worker keeps an attempt, its
+/// message was still waiting (C-009, X-117).
+fn take_back_unbegun(run: &mut Run) {
+    if matches!(run.status, RunStatus::Created | RunStatus::Ready) {
+        run.attempt = run.attempt.saturating_sub(1);
+    }
 }
 
 /// If the run has begun: a person may also retry a step that was held for the next attempt of the whole
@@ -258,9 +281,11 @@ fn dispatch(step: &mut Step, entry: &Entry, at: Timestamp) {
         id: *lease,
         attempt: *attempt,
         expires_at: *expires_at,
+        deadline: None,
         stage: LeaseStage::Recorded,
     });
     step.wake_at = Some(*expires_at);
+    step.not_before = None;
     step.dispatched_at = Some(at);
     step.poll = None;
     if params.is_some() {
@@ -286,8 +311,8 @@ fn ask_again(
     wake_at: Timestamp,
     at: Timestamp,
 ) {
-    step.lease =
-        Some(Lease { id: lease, attempt: step.attempt, expires_at, stage: LeaseStage::Recorded });
+    let (attempt, stage) = (step.attempt, LeaseStage::Recorded);
+    step.lease = Some(Lease { id: lease, attempt, expires_at, deadline: None, stage });
     step.wake_at = Some(wake_at);
     step.dispatched_at = Some(at);
     step.poll = step.poll.map(|poll| PollState {
@@ -319,6 +344,7 @@ fn leave_attempt(step: &mut Step) {
     step.lease = None;
     step.poll = None;
     step.wake_at = None;
+    step.not_before = None;
 }
 
 fn skip(step: &mut Step, reason: SkipReason, at: Timestamp) {
@@ -338,10 +364,12 @@ fn end_step(step: &mut Step, status: StepStatus, at: Timestamp) {
     step.status = status;
     step.lease = None;
     step.wake_at = None;
+    step.not_before = None;
     step.ended_at = Some(at);
 }
 
 fn end_run(run: &mut Run, status: RunStatus, error: Option<&StepError>, at: Timestamp) {
+    take_back_unbegun(run);
     run.status = status;
     run.retry_at = None;
     run.ended_at = Some(at);

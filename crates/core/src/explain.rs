@@ -7,6 +7,7 @@ mod items;
 
 use serde::Serialize;
 
+use crate::definition::StepSpec;
 use crate::id::StepIndex;
 use crate::run::{Run, RunStatus};
 use crate::step::{LeaseStage, PollTurn, SkipReason, Step, StepStatus};
@@ -143,7 +144,7 @@ fn wait(run: &Run, index: StepIndex, word: &'static str, now: Timestamp) -> Wait
         "resume" => ("could go on, but the run is paused".to_owned(), Some("resume the run")),
         "items" => (items::progress(run, index), None),
         "turn" => ("waits until fewer items of its step are under way".to_owned(), None),
-        "worker" if run.keeping().is_some() => keeper(run, &spec.pool, step, now),
+        "worker" if run.keeping().is_some() => keeper(run, spec, step, now),
         "worker" => worker(&spec.pool, step),
         "poll" => ("the worker's last answer was: not finished yet".to_owned(), None),
         "poll_answer" => ("the worker was asked again whether it is finished".to_owned(), None),
@@ -186,17 +187,25 @@ fn queued(run: &Run, now: Timestamp, progress: &str) -> String {
 }
 
 /// Who has the step where one worker keeps an attempt, and what becomes of it in silence.
-fn keeper(run: &Run, pool: &str, step: &Step, now: Timestamp) -> (String, Option<&'static str>) {
-    let attempt = run.attempt;
+fn keeper(
+    run: &Run,
+    spec: &StepSpec,
+    step: &Step,
+    now: Timestamp,
+) -> (String, Option<&'static str>) {
+    let (attempt, pool) = (run.attempt, &spec.pool);
     let since = step.dispatched_at.map_or_else(|| "now".to_owned(), |at| ago(at, now));
     if step.status == StepStatus::Acked {
-        return (
-            format!(
-                "the worker of pool {pool:?} that has attempt {attempt} of the run is at it; every \
-                 sign of life extends its lease"
-            ),
-            None,
-        );
+        let deadline = step.lease.and_then(|lease| lease.deadline);
+        let extends = match deadline.map(|deadline| moment(deadline, now)) {
+            None => "every sign of life extends its lease".to_owned(),
+            Some(end) => {
+                let limit = format!("the {} that the step may take end {end}", spec.timeout);
+                format!("every sign of life extends its lease, but {limit}")
+            }
+        };
+        let has = format!("the worker of pool {pool:?} that has attempt {attempt} of the run");
+        return (format!("{has} is at it; {extends}"), None);
     }
     (
         format!(

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::credit::Credits;
 use crate::id::StepIndex;
 use crate::run::{Run, RunStatus};
-use crate::step::{Step, StepStatus};
+use crate::step::{Lease, Step, StepStatus};
 
 /// A rule that a run breaks, in words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +89,13 @@ fn check_attempts(step: &Step, attempts_max: u32) -> Result<(), &'static str> {
     }
     if step.lease.is_some_and(|lease| lease.attempt != step.attempt) {
         return Err("the lease belongs to the newest attempt");
+    }
+    let beyond = |lease: &Lease| lease.deadline.is_some_and(|deadline| deadline < lease.expires_at);
+    if step.lease.as_ref().is_some_and(beyond) {
+        return Err("no lease holds beyond its deadline");
+    }
+    if step.not_before.is_some() && !step.is_held() {
+        return Err("only a step that is held asks for a rest of the whole run");
     }
     if step.tries > attempts_max.max(1) {
         return Err("no step is tried more often than it may");

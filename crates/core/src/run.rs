@@ -227,7 +227,8 @@ pub struct Run {
     pub version: u64,
     /// where it stands
     pub status: RunStatus,
-    /// attempts of the whole run, counted from 1
+    /// the number of the newest attempt of the whole run, counted from 1; of a run that is being stopped
+    /// or has ended, how many have begun
     pub attempt: u32,
     /// nothing new is dispatched
     pub paused: bool,
@@ -279,6 +280,21 @@ impl Run {
             updated_at: created_at,
             started_at: None,
             ended_at: None,
+        }
+    }
+
+    /// Attempts of the whole run that have begun; where one worker keeps an attempt, that a worker has
+    /// taken (C-009, X-117).
+    #[must_use]
+    pub fn attempts_begun(&self) -> u32 {
+        match self.status {
+            RunStatus::Created | RunStatus::Ready => self.attempt.saturating_sub(1),
+            RunStatus::Running
+            | RunStatus::RetryWait
+            | RunStatus::Cancelling
+            | RunStatus::Succeeded
+            | RunStatus::Failed
+            | RunStatus::Cancelled => self.attempt,
         }
     }
 

@@ -120,6 +120,9 @@ pub struct Step {
     pub poll: Option<PollState>,
     /// when something must happen even if nobody calls
     pub wake_at: Option<Timestamp>,
+    /// while it is held: the next attempt of the whole run does not begin before this, because its
+    /// worker has asked for a rest
+    pub not_before: Option<Timestamp>,
     /// what the worker returned; of a step that was expanded see [`crate::run::Run::result`]
     pub result: Option<Arc<Value>>,
     /// why the newest attempt, or the step, did not succeed
@@ -143,6 +146,8 @@ pub struct Lease {
     pub attempt: u32,
     /// when the attempt is given up
     pub expires_at: Timestamp,
+    /// where a worker keeps it by signs of life: none of them moves `expires_at` beyond this
+    pub deadline: Option<Timestamp>,
     /// how far the attempt has come
     pub stage: LeaseStage,
 }
@@ -244,6 +249,7 @@ impl Step {
             kind: None,
             poll: None,
             wake_at: None,
+            not_before: None,
             result: None,
             error: None,
             skip: None,

@@ -177,7 +177,7 @@ impl Metrics {
                     self.step_ended(run, *step);
                     self.step_timeouts.get_or_create(&labels(run, *step)).inc();
                 }
-                Entry::AttemptFailed { step, error, .. } | Entry::StepHeld { step, error } => {
+                Entry::AttemptFailed { step, error, .. } | Entry::StepHeld { step, error, .. } => {
                     self.step_retries.get_or_create(&labels(run, *step)).inc();
                     if matches!(error.code.as_str(), "attempt_timed_out" | "lease_expired") {
                         self.step_timeouts.get_or_create(&labels(run, *step)).inc();

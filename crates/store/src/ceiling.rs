@@ -138,6 +138,7 @@ fn dispatched(run: RunId, position: u16) -> StepRow {
         id: lease_id(run, position),
         attempt: 1,
         expires_at: timeout(position),
+        deadline: None,
         stage: LeaseStage::Recorded,
     };
     StepRow {

@@ -133,6 +133,10 @@ struct StepDetail {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<PollState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    deadline: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    not_before: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     skip: Option<SkipReason>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     compensation: Option<RunId>,
@@ -231,6 +235,8 @@ impl StepRow {
         let step = &run.steps[index.position()];
         let detail = StepDetail {
             poll: step.poll,
+            deadline: step.lease.and_then(|lease| lease.deadline),
+            not_before: step.not_before,
             skip: step.skip,
             compensation: step.compensation,
             items: ItemsPlace::of(run, index),
@@ -263,11 +269,12 @@ impl StepRow {
             status: self.status,
             attempt: self.attempt,
             tries: self.tries,
-            lease: self.lease,
+            lease: self.lease.map(|lease| Lease { deadline: detail.deadline, ..lease }),
             params: shared_value("step.params", self.params.as_deref())?,
             kind: self.kind,
             poll: detail.poll,
             wake_at: self.wake_at,
+            not_before: detail.not_before,
             result: shared_value("step.result", self.result.as_deref())?,
             error: self.error,
             skip: detail.skip,
@@ -309,8 +316,10 @@ impl RecordRow {
 
 impl StepDetail {
     fn is_empty(&self) -> bool {
-        let Self { poll, skip, compensation, items } = self;
-        poll.is_none() && skip.is_none() && compensation.is_none() && items.is_none()
+        let Self { poll, deadline, not_before, skip, compensation, items } = self;
+        let has_moment = deadline.or(*not_before).is_some();
+        let has_end = skip.is_some() || compensation.is_some();
+        !has_moment && !has_end && poll.is_none() && items.is_none()
     }
 }
 

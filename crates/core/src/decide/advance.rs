@@ -146,11 +146,15 @@ impl Draft<'_, '_> {
         if self.run.status != RunStatus::Running || !self.is_idle() {
             return;
         }
-        let Some(held) = self.run.steps.iter().find(|step| step.is_held()) else { return };
-        let error = held.error.as_deref().cloned();
+        let mut held = self.run.steps.iter().filter(|step| step.is_held()).peekable();
+        let Some(first) = held.peek() else { return };
+        let error = first.error.as_deref().cloned();
         let Some(policy) = self.run.run_retry() else { return };
         let delay = policy.delay_after(self.run.attempt, self.run.id(), u32::MAX);
-        let retry_at = self.now.after(delay);
+        // Whoever failed may have asked for a longer rest than the policy has.
+        let asked = held.filter_map(|step| step.not_before).max();
+        let by_policy = self.now.after(delay);
+        let retry_at = asked.map_or(by_policy, |asked| asked.max(by_policy));
         let error = error.unwrap_or_else(|| StepError::new("failed", "a step failed"));
         self.push(Entry::RunRetryScheduled { retry_at, error });
     }

@@ -46,6 +46,11 @@ impl Failure {
     pub(super) fn timed_out(error: StepError, retryable: bool) -> Self {
         Self { error, retryable, retry_after: None, counted: true, timed_out: true }
     }
+
+    /// The rest that the worker has asked for, as far as it may.
+    fn asked(&self) -> Option<Interval> {
+        self.retry_after.map(|rest| rest.min(RETRY_AFTER_MAX))
+    }
 }
 
 impl Draft<'_, '_> {
@@ -122,7 +127,8 @@ impl Draft<'_, '_> {
             return;
         }
         if may_retry && self.run_attempts_remain() {
-            self.push(Entry::StepHeld { step, error: failure.error });
+            let not_before = failure.asked().map(|rest| self.now.after(rest));
+            self.push(Entry::StepHeld { step, error: failure.error, not_before });
             return;
         }
         let error = failure.error;
@@ -143,7 +149,7 @@ impl Draft<'_, '_> {
             Some(_) => Interval::ZERO,
             None => policy.delay_after(tries, self.run.id(), u32::from(step.0)),
         };
-        let asked = failure.retry_after.unwrap_or(Interval::ZERO).min(RETRY_AFTER_MAX);
+        let asked = failure.asked().unwrap_or(Interval::ZERO);
         // A bus that refuses everything must not be asked as fast as it can say no.
         let floor = if failure.counted { Interval::ZERO } else { UNPUBLISHED_REST };
         self.now.after(by_policy.max(asked).max(floor))
@@ -159,20 +165,22 @@ impl Draft<'_, '_> {
         self.run.run_retry().is_some_and(|policy| self.run.attempt < policy.attempts_max)
     }
 
-    /// An attempt took longer than it may.
-    pub(super) fn time_out_attempt(&mut self, step: StepIndex) {
-        if let Some(keeping) = self.run.keeping() {
-            self.give_up_waiting(step, keeping);
-            return;
-        }
-        let spec = self.spec(step);
-        let again = spec.on_timeout == TimeoutMode::Republish;
-        let error = StepError::new(
-            "attempt_timed_out",
-            format!("no result within {} of the dispatch", spec.timeout),
-        );
+    /// The moment has come at which an attempt is given up.
+    pub(super) fn give_up_attempt(&mut self, step: StepIndex) {
+        let failure = match self.run.keeping() {
+            Some(keeping) => self.why_not_kept(step, keeping),
+            None => self.took_too_long(step, "of the dispatch"),
+        };
         self.withdraw(step);
-        self.end_attempt(step, Failure::timed_out(error, again));
+        self.end_attempt(step, failure);
+    }
+
+    /// An attempt took longer than it may, from the moment that is named.
+    pub(super) fn took_too_long(&self, step: StepIndex, since: &str) -> Failure {
+        let spec = self.spec(step);
+        let waited = format!("no result within {} {since}", spec.timeout);
+        let again = spec.on_timeout == TimeoutMode::Republish;
+        Failure::timed_out(StepError::new("attempt_timed_out", waited), again)
     }
 
     /// Polling took longer than it may; that is never tried again.

@@ -5,6 +5,7 @@ use crate::command::Act;
 use crate::definition::CancelMode;
 use crate::entry::Entry;
 use crate::refusal::Refusal;
+use crate::run::RunStatus;
 use crate::step::StepStatus;
 
 pub(super) fn cancel(
@@ -14,6 +15,9 @@ pub(super) fn cancel(
 ) -> Result<(), Refusal> {
     draft.must_be_open()?;
     let mode = mode.unwrap_or(draft.run.cancel_mode());
+    // A message that no worker has taken is not under way: whoever took it now would begin something new.
+    let is_queued = draft.run.keeping().is_some() && draft.run.status == RunStatus::Ready;
+    let mode = if is_queued { CancelMode::Immediate } else { mode };
     match (draft.run.cancel, mode) {
         // Asked again, or asked more mildly than before: the first request stands.
         (Some(CancelMode::Drain), CancelMode::Drain) | (Some(CancelMode::Immediate), _) => {

@@ -38,9 +38,10 @@ pub(super) fn extend(
         StepStatus::Dispatched => draft.take(step),
         StepStatus::Acked => {
             let lease = keeping.lease.as_millis();
-            let soon = Interval::from_millis(lease - lease / UNWRITTEN_PART);
+            let soon = draft.now.after(Interval::from_millis(lease - lease / UNWRITTEN_PART));
+            let could_hold = draft.could_hold_until(step, keeping);
             let holds_until = draft.step(step).lease.map(|lease| lease.expires_at);
-            if holds_until.is_none_or(|until| until < draft.now.after(soon)) {
+            if holds_until.is_none_or(|until| until < soon && until < could_hold) {
                 draft.keep(step, keeping);
             }
         }
@@ -79,8 +80,16 @@ impl Draft<'_, '_> {
 
     /// Whoever has the step may keep it for another while.
     fn keep(&mut self, step: StepIndex, keeping: Keeping) {
-        let expires_at = self.now.after(keeping.lease);
+        let expires_at = self.could_hold_until(step, keeping);
         self.push(Entry::LeaseExtended { step, expires_at });
+    }
+
+    /// Until when a sign of life now lets whoever has the step keep it: never beyond the time that the
+    /// step may take.
+    fn could_hold_until(&self, step: StepIndex, keeping: Keeping) -> Timestamp {
+        let until = self.now.after(keeping.lease);
+        let deadline = self.step(step).lease.and_then(|lease| lease.deadline);
+        deadline.map_or(until, |deadline| deadline.min(until))
     }
 
     /// A worker has the step, and no message of it is with the bus.
@@ -107,20 +116,24 @@ impl Draft<'_, '_> {
         let keeping = self.run.keeping()?;
         let pool = &self.run.spec(step).pool;
         let worker = self.free.take_if(|worker| worker.pool == *pool)?;
-        Some((worker.lease.for_next(step, attempt), self.now.after(keeping.lease)))
+        let kept_max = self.run.spec(step).kept_max().unwrap_or(keeping.lease);
+        let expires_at = self.now.after(kept_max.min(keeping.lease));
+        Some((worker.lease.for_next(step, attempt), expires_at))
     }
 
-    /// Nobody has taken the message, or whoever had the step has been silent for too long.
-    pub(super) fn give_up_waiting(&mut self, step: StepIndex, keeping: Keeping) {
-        let failure = if self.is_kept(step) {
-            let silence = format!("the worker gave no sign of life for {}", keeping.lease);
-            Failure::timed_out(StepError::new("lease_expired", silence), true)
-        } else {
+    /// Nobody has taken the message, or whoever had the step has been silent for too long, or has used
+    /// up the time that the step may take.
+    pub(super) fn why_not_kept(&self, step: StepIndex, keeping: Keeping) -> Failure {
+        if !self.is_kept(step) {
             // Nobody has tried anything, so no attempt is used up: the run stays queued.
             let waited = format!("no worker took it within {}", keeping.unclaimed);
-            Failure::unpublished(StepError::new("unclaimed", waited))
-        };
-        self.withdraw(step);
-        self.end_attempt(step, failure);
+            return Failure::unpublished(StepError::new("unclaimed", waited));
+        }
+        // Silence that began well before the deadline is silence, however late somebody looks.
+        if self.step(step).lease.is_some_and(|lease| lease.deadline == Some(lease.expires_at)) {
+            return self.took_too_long(step, "of the moment a worker took it");
+        }
+        let silence = format!("the worker gave no sign of life for {}", keeping.lease);
+        Failure::timed_out(StepError::new("lease_expired", silence), true)
     }
 }

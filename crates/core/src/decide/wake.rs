@@ -32,7 +32,7 @@ pub(super) fn wake(draft: &mut Draft<'_, '_>) {
 
 fn wake_step(draft: &mut Draft<'_, '_>, step: StepIndex) {
     match draft.step(step).status {
-        StepStatus::Dispatched | StepStatus::Acked => draft.time_out_attempt(step),
+        StepStatus::Dispatched | StepStatus::Acked => draft.give_up_attempt(step),
         StepStatus::RetryWait => draft.dispatch(step),
         StepStatus::Polling => draft.poll(step),
         StepStatus::Waiting

@@ -148,7 +148,8 @@ fn entries_of_steps() -> Vec<Entry> {
         Entry::PollDispatched { step, lease, expires_at: later, wake_at: soon },
         Entry::PollHeld { step, wake_at: later },
         Entry::AttemptFailed { step, error: broken(), retry_at: soon, counted: true },
-        Entry::StepHeld { step, error: broken() },
+        Entry::StepHeld { step, error: broken(), not_before: None },
+        Entry::StepHeld { step, error: broken(), not_before: Some(later) },
         Entry::StepExpanded { step, items: Arc::new(json!([{ "n": 1 }, "b"])) },
     ]
 }

@@ -6,7 +6,7 @@ use stepwell_core::command::{Command, StepRef};
 use stepwell_core::credit::{CreditState, Credits};
 use stepwell_core::entry::Entry;
 use stepwell_core::run::{Run, RunStatus};
-use stepwell_core::step::StepStatus;
+use stepwell_core::step::{Outcome, StepStatus};
 
 use crate::life::Change;
 use crate::lives;
@@ -107,6 +107,98 @@ fn a_sign_of_life_counts_exactly_while_its_lease_is_in_force() {
             let until = after.lease.map(|it| it.expires_at);
             assert!(until >= lease.map(|it| it.expires_at), "it never holds for less");
         }
+    });
+}
+
+// signs of life keep a step, but not beyond the time that somebody has set for it; the message that
+// nobody took yet uses up none of it.
+#[test]
+fn no_worker_keeps_a_step_longer_than_it_may_take() {
+    each_kept(|change| {
+        change.each_entry(|before, entry, after| {
+            let Some(step) = entry.step().filter(|_| matches!(entry, Entry::StepAcked { .. }))
+            else {
+                return;
+            };
+            let deadline = after.steps[step.position()].lease.and_then(|lease| lease.deadline);
+            let limit = before.spec(step).kept_max();
+            assert_eq!(deadline, limit.map(|limit| after.updated_at.after(limit)));
+        });
+        let Ok(decision) = &change.answer else { return };
+        for (step, state) in decision.run.indexed().filter(|(it, _)| decision.run.is_kept(*it)) {
+            let lease = state.lease.expect("a worker has it");
+            assert!(lease.deadline.is_none_or(|deadline| lease.expires_at <= deadline));
+            let was = change.before.steps.get(step.position()).and_then(|step| step.lease);
+            if let Some(was) = was.filter(|was| was.id == lease.id && was.deadline.is_some()) {
+                assert_eq!(was.deadline, lease.deadline, "nothing moves it");
+            }
+        }
+    });
+}
+
+// whoever used up the time of a step is told so, and whoever fell silent before is told that.
+#[test]
+fn an_attempt_that_took_too_long_is_told_from_one_whose_worker_fell_silent() {
+    each_kept(|change| {
+        change.each_entry(|before, entry, after| {
+            let (Entry::StepHeld { step, error, .. } | Entry::StepTimedOut { step, error }) = entry
+            else {
+                return;
+            };
+            let Some(lease) = before.steps[step.position()].lease else { return };
+            let in_time = lease.deadline.is_none_or(|deadline| lease.expires_at < deadline);
+            let due = lease.expires_at <= after.updated_at;
+            match error.code.as_str() {
+                "attempt_timed_out" => assert!(due && !in_time),
+                "lease_expired" => assert!(due && in_time),
+                _ => {}
+            }
+        });
+    });
+}
+
+// C-035, X-154: no attempt of the whole run begins by itself before the rest that a worker has asked for is over.
+#[test]
+fn a_run_rests_at_least_as_long_as_its_workers_have_asked() {
+    lives::each(|life| {
+        life.live(|change| {
+            change.each_entry(|before, entry, after| {
+                let Entry::RunRetryScheduled { retry_at, .. } = entry else { return };
+                let asked = before.steps.iter().filter_map(|step| step.not_before).max();
+                assert!(asked.is_none_or(|asked| asked <= *retry_at));
+                assert_eq!(after.retry_at, Some(*retry_at));
+            });
+            let (Command::Report { outcome, .. }, Ok(decision)) = (&change.command, &change.answer)
+            else {
+                return;
+            };
+            let Outcome::Failed { retry_after: Some(rest), .. } = outcome else { return };
+            let until = decision.run.updated_at.after(*rest);
+            for entry in &decision.entries {
+                if let Entry::StepHeld { not_before, .. } = entry {
+                    assert_eq!(*not_before, Some(until));
+                }
+            }
+        });
+    });
+}
+
+// C-009, X-117: the attempts that a run shows are those that a worker has taken, wherever it stands.
+#[test]
+fn the_attempts_of_a_kept_run_are_those_that_a_worker_has_begun() {
+    lives::each(|life| {
+        let begun = RefCell::new(0);
+        life.live(|change| {
+            change.each_entry(|before, entry, after| {
+                let taken = matches!(entry, Entry::StepAcked { .. });
+                if taken && before.status == RunStatus::Ready && after.keeping().is_some() {
+                    *begun.borrow_mut() += 1;
+                }
+                if after.keeping().is_some() {
+                    assert_eq!(after.attempts_begun(), *begun.borrow(), "{entry:?}");
+                }
+            });
+        });
     });
 }
 

@@ -65,6 +65,7 @@ struct StepShape {
     attempts: u32,
     rests: bool,
     polls: bool,
+    timeout_given: bool,
     timeout_is_final: bool,
     lenient: bool,
     undone: bool,
@@ -296,7 +297,8 @@ impl StepShape {
             after,
             pool: if self.elsewhere { "elsewhere" } else { "default" }.to_owned(),
             gate: self.gate.map(gate),
-            timeout: world::seconds(60),
+            timeout: world::seconds(if self.timeout_given { 45 } else { 60 }),
+            timeout_given: self.timeout_given,
             on_timeout: match self.timeout_is_final {
                 true => TimeoutMode::Fail,
                 false => TimeoutMode::Republish,
@@ -370,10 +372,12 @@ fn step_shape() -> impl Strategy<Value = StepShape> {
         2 => Just(AsksFor::Output),
         1 => Just(AsksFor::NothingThereIs),
     ];
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), rarely(), any::<bool>(), rarely());
-    (any::<u8>(), gate, 1..=3u32, asks_for, flags, condition(), items()).prop_map(
-        |(after, gate, attempts, asks_for, flags, condition, items)| {
-            let (rests, polls, timeout_is_final, lenient, undone, elsewhere) = flags;
+    let flags = (any::<bool>(), any::<bool>(), rarely(), any::<bool>(), rarely());
+    let timeout = (any::<bool>(), any::<bool>());
+    (any::<u8>(), gate, 1..=3u32, asks_for, (flags, timeout), condition(), items()).prop_map(
+        |(after, gate, attempts, asks_for, (flags, timeout), condition, items)| {
+            let (rests, polls, lenient, undone, elsewhere) = flags;
+            let (timeout_given, timeout_is_final) = timeout;
             StepShape {
                 after,
                 elsewhere,
@@ -381,6 +385,7 @@ fn step_shape() -> impl Strategy<Value = StepShape> {
                 attempts,
                 rests,
                 polls,
+                timeout_given,
                 timeout_is_final,
                 lenient,
                 undone,

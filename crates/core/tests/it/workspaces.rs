@@ -1,11 +1,13 @@
 //! Jobs with attempts: one message, one worker and all steps an attempt.
 
+mod begun;
 mod cancel;
 mod crashes;
 mod credits;
 mod ladder;
 mod life;
 mod signs;
+mod timeouts;
 
 use std::sync::Arc;
 

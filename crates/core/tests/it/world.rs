@@ -240,7 +240,7 @@ pub(crate) fn graph(steps: Vec<StepSpec>) -> Workflow {
     }
 }
 
-/// A step with three attempts, 30 seconds apart, of 15 minutes each.
+/// A step with three attempts, 30 seconds apart, of 15 minutes each, as nobody has set.
 pub(crate) fn step(id: &str) -> StepSpec {
     StepSpec {
         id: id.to_owned(),
@@ -254,6 +254,7 @@ pub(crate) fn step(id: &str) -> StepSpec {
         when: None,
         for_each: None,
         timeout: minutes(15),
+        timeout_given: false,
         on_timeout: TimeoutMode::Republish,
         retry: RetryPolicy::fixed(3, seconds(30)),
         poll: None,

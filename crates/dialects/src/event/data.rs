@@ -71,7 +71,7 @@ impl<'r> Data<'r> {
         let outcome = word(run.header.dialect, status);
         self.set("success", status == RunStatus::Succeeded)
             .set("outcome", outcome)
-            .set("attempts", view::attempts(run))
+            .set("attempts", run.attempts_begun())
             .set("max_attempts", attempts_max(run))
             .set("steps_done", view::step_cursor(run))
             .set("steps_total", run.header.specs().len())

@@ -208,6 +208,7 @@ fn spec(id: String, step: &RunbookStep, version: u32, position: usize) -> StepSp
         when: None,
         for_each: None,
         timeout: step.timeout.unwrap_or(TIMEOUT_DEFAULT),
+        timeout_given: step.timeout.is_some(),
         on_timeout: TimeoutMode::Republish,
         retry: policy(step.retry),
         poll: step.poll,

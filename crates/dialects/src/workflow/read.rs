@@ -69,10 +69,7 @@ fn document(mut fields: Fields<'_, Node>) -> Workflow {
     let retry = fields.optional("retry").and_then(policy::retry);
     let timeout = fields.optional("timeout").and_then(|field| policy::wait(&field));
     let input_schema = fields.optional("input_schema").and_then(|field| checks::read(&field));
-    let defaults = Defaults {
-        retry: retry.unwrap_or_else(policy::retry_default),
-        timeout: timeout.unwrap_or(policy::TIMEOUT_DEFAULT),
-    };
+    let defaults = Defaults { retry: retry.unwrap_or_else(policy::retry_default), timeout };
     let mut steps = fields
         .required("steps")
         .map(|field| sequence(&field, &defaults, Place::Main))

@@ -50,7 +50,8 @@ pub(super) enum Place {
 /// What a step takes from its document when it says nothing itself.
 pub(super) struct Defaults {
     pub(super) retry: RetryPolicy,
-    pub(super) timeout: Interval,
+    /// `None` if nobody has set one
+    pub(super) timeout: Option<Interval>,
 }
 
 /// A step as it was read, with the fields that can be judged only when all steps are known.
@@ -91,6 +92,7 @@ pub(super) fn read<'n>(
     let for_each = items::read(list.as_ref(), &mut fields);
     let outputs = fields.optional("outputs").and_then(|field| outputs(&field));
     let timeout = fields.optional("timeout").and_then(|field| policy::wait(&field));
+    let timeout = timeout.or(defaults.timeout);
     let on_timeout = fields.optional("on_timeout").and_then(|field| field.word(&ON_TIMEOUT));
     let retry = fields.optional("retry").and_then(policy::retry);
     let poll = fields.optional("poll").and_then(policy::poll);
@@ -115,7 +117,8 @@ pub(super) fn read<'n>(
         gate: name(&graph.gate),
         when: when.as_ref().and_then(condition),
         for_each,
-        timeout: timeout.unwrap_or(defaults.timeout),
+        timeout: timeout.unwrap_or(policy::TIMEOUT_DEFAULT),
+        timeout_given: timeout.is_some(),
         on_timeout: on_timeout.unwrap_or(TimeoutMode::Republish),
         retry: retry.unwrap_or_else(|| defaults.retry.clone()),
         poll,

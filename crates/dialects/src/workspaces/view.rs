@@ -172,7 +172,7 @@ pub fn job(run: &Run, expires_at: Option<Timestamp>) -> JobView<'_> {
         workflow_id: &header.workflow.name,
         trigger_type: context::trigger_type(header),
         status: status::job(run.status),
-        attempts: attempts(run),
+        attempts: run.attempts_begun(),
         max_attempts: attempts_max(header),
         step_cursor: step_cursor(run),
         steps_total: header.specs().len(),
@@ -241,7 +241,7 @@ pub fn summary(run: &Run) -> JobSummary<'_> {
         trigger_type: context::trigger_type(header),
         credits_estimate: Amount(credits_estimate(header)),
         credits_spent: Amount(run.credits.unwrap_or_default().spent),
-        attempts: attempts(run),
+        attempts: run.attempts_begun(),
         last_error_code: run.error.as_deref().map(|error| redact::code(&error.code)),
         created_at: Moment(header.created_at),
         updated_at: Moment(run.updated_at),
@@ -260,27 +260,6 @@ pub fn trigger_type(header: &Header) -> TriggerType {
 pub fn credits_estimate(header: &Header) -> Credits {
     let terms = header.terms.as_ref().and_then(|terms| terms.credits);
     terms.map_or(Credits::ZERO, |CreditTerms { estimate, .. }| estimate)
-}
-
-/// Attempts that a worker has begun: the one whose message still waits is not among them.
-#[must_use]
-pub fn attempts(run: &Run) -> u32 {
-    attempts_of(run.status, run.attempt, run.started_at)
-}
-
-/// The same for whoever has only the row.
-#[must_use]
-pub fn attempts_of(status: RunStatus, attempt: u32, started_at: Option<Timestamp>) -> u32 {
-    match status {
-        RunStatus::Created | RunStatus::Ready => attempt.saturating_sub(1),
-        _ if started_at.is_none() => 0,
-        RunStatus::Running
-        | RunStatus::RetryWait
-        | RunStatus::Cancelling
-        | RunStatus::Succeeded
-        | RunStatus::Failed
-        | RunStatus::Cancelled => attempt,
-    }
 }
 
 /// The place of the first step that is still to be done; of a job that is completed, the number of

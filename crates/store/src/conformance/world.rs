@@ -210,6 +210,7 @@ pub fn step(id: &str) -> StepSpec {
         when: None,
         for_each: None,
         timeout: Interval::from_secs(900),
+        timeout_given: true,
         on_timeout: TimeoutMode::Republish,
         retry: RetryPolicy::fixed(3, Interval::from_secs(30)),
         poll: Some(Poll { interval: Interval::from_secs(60), timeout: Interval::from_secs(600) }),

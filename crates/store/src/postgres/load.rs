@@ -198,7 +198,8 @@ fn read_lease(columns: &mut Columns<'_>, attempt: u32) -> Result<Option<Lease>, 
     let (Some(id), Some(stage), Some(expires_at)) = (id, stage, expires_at) else {
         return Ok(None);
     };
-    Ok(Some(Lease { id, attempt, expires_at, stage }))
+    // What few leases have stands elsewhere: see `rows`.
+    Ok(Some(Lease { id, attempt, expires_at, deadline: None, stage }))
 }
 
 fn read_queue(columns: &mut Columns<'_>) -> Result<Option<QueueRow>, StoreError> {

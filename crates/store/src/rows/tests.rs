@@ -63,12 +63,15 @@ fn error() -> impl Strategy<Value = StepError> {
 
 fn lease() -> impl Strategy<Value = Lease> {
     let stage = select(vec![LeaseStage::Recorded, LeaseStage::Published, LeaseStage::Acked]);
-    (any::<u128>(), moment(), stage).prop_map(|(id, expires_at, stage)| Lease {
-        id: LeaseId(Uuid::from_u128(id)),
-        attempt: 0,
-        expires_at,
-        stage,
-    })
+    (any::<u128>(), moment(), option::of(moment()), stage).prop_map(
+        |(id, expires_at, deadline, stage)| Lease {
+            id: LeaseId(Uuid::from_u128(id)),
+            attempt: 0,
+            expires_at,
+            deadline,
+            stage,
+        },
+    )
 }
 
 fn poll() -> impl Strategy<Value = PollState> {
@@ -90,7 +93,8 @@ fn step() -> impl Strategy<Value = Step> {
         SkipReason::Condition,
     ]));
     let rest = (skip, option::of(run_id()));
-    let moments = (option::of(moment()), option::of(moment()), option::of(moment()));
+    let any_moment = || option::of(moment());
+    let moments = (any_moment(), any_moment(), any_moment(), any_moment());
     (counts, work, state, rest, moments).prop_map(|(counts, work, state, rest, moments)| Step {
         status: counts.0,
         attempt: counts.1,
@@ -107,6 +111,7 @@ fn step() -> impl Strategy<Value = Step> {
         compensation: rest.1,
         dispatched_at: moments.1,
         ended_at: moments.2,
+        not_before: moments.3,
     })
 }
 
@@ -217,6 +222,7 @@ fn spec(id: &str) -> StepSpec {
         when: None,
         for_each: None,
         timeout: Interval::from_secs(1),
+        timeout_given: true,
         on_timeout: TimeoutMode::Fail,
         retry: RetryPolicy::once(),
         poll: None,

@@ -183,7 +183,8 @@ fn read_lease(columns: &mut Columns<'_, '_>, attempt: u32) -> Result<Option<Leas
     let (Some(id), Some(stage), Some(expires_at)) = (id, stage, expires_at) else {
         return Ok(None);
     };
-    Ok(Some(Lease { id, attempt, expires_at, stage }))
+    // What few leases have stands elsewhere: see `rows`.
+    Ok(Some(Lease { id, attempt, expires_at, deadline: None, stage }))
 }
 
 fn read_queue(columns: &mut Columns<'_, '_>) -> Result<Option<QueueRow>, StoreError> {

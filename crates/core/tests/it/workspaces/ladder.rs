@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+use stepwell_core::command::Command;
+use stepwell_core::command::Operation::Retry;
 use stepwell_core::definition::Workflow;
+use stepwell_core::duration::Interval;
 use stepwell_core::id::RunId;
 use stepwell_core::retry::RetryPolicy;
 use stepwell_core::run::RunStatus;
+use stepwell_core::step::{Outcome, StepError};
 use stepwell_core::terms::Terms;
 use uuid::Uuid;
 
 use super::{job, job_with, ladder, terms};
-use crate::world::{World, seconds, sequence, step};
+use crate::world::{World, after, graph, operate, seconds, sequence, step};
 
 /// Fails every attempt at its first step; the rest after each, in milliseconds.
 fn rests(world: &mut World) -> Vec<u64> {
@@ -75,6 +79,54 @@ fn a_job_is_tried_as_often_as_it_was_granted() {
         }
         assert_eq!(world.run.id(), id);
     }
+}
+
+/// A failure of a worker that asks for a rest.
+fn busy(world: &World, step: &str, rest: Interval) -> Command {
+    let error = StepError::new("busy", "come back later");
+    world.reported(step, Outcome::Failed { error, retryable: true, retry_after: Some(rest) })
+}
+
+// C-034, C-035, X-154: a worker may ask for a longer rest than the ladder has, up to a day, and not for a
+// shorter one.
+#[test]
+fn a_worker_may_ask_for_a_longer_rest() {
+    for (asked, rest) in [(0, 30), (10, 30), (45, 45), (7_200, 7_200), (172_800, 86_400)] {
+        let mut world = job(5);
+        world.does(busy(&world, "a", seconds(asked)));
+        let retry_at = world.run.retry_at.expect("another attempt follows");
+        assert_eq!(retry_at.since(world.now).as_secs(), rest, "asked for {asked}");
+        world.pass(seconds(rest - 1));
+        assert!(world.does(Command::Wake).entries.is_empty(), "not before its time");
+        world.wakes();
+        assert_eq!((world.run.status, world.run.attempt), (RunStatus::Ready, 2));
+        world.does(world.failed("a"));
+        let retry_at = world.run.retry_at.expect("another attempt follows");
+        assert_eq!(retry_at.since(world.now).as_secs(), 120, "that was for one rest");
+    }
+}
+
+// C-034, X-154: of two branches that ask, the longer rest counts, from the moment it was asked for.
+#[test]
+fn the_longest_rest_that_was_asked_for_counts_from_when_it_was_asked_for() {
+    let steps = vec![step("a"), after(&[0], step("b")), after(&[0], step("c"))];
+    let mut world = job_with(graph(steps), terms(5));
+    world.does(world.succeeded("a"));
+    world.does(busy(&world, "b", seconds(300)));
+    assert_eq!((world.run.status, world.run.retry_at), (RunStatus::Running, None));
+    world.pass(seconds(100));
+    world.does(busy(&world, "c", seconds(40)));
+    let retry_at = world.run.retry_at.expect("another attempt follows");
+    assert_eq!(retry_at.since(world.now).as_secs(), 200);
+}
+
+// a person who does not want to wait need not.
+#[test]
+fn a_person_need_not_wait_for_the_rest_that_a_worker_asked_for() {
+    let mut world = job(5);
+    world.does(busy(&world, "a", seconds(7_200)));
+    world.does(operate("a", Retry));
+    assert_eq!((world.run.status, world.run.attempt), (RunStatus::Ready, 2));
 }
 
 // C-034: what was granted to the job goes before what its workflow says.
