@@ -138,6 +138,19 @@ pub struct Movement {
     pub spent: Credits,
 }
 
+impl Movement {
+    /// One movement that stands for two, this one and one that follows it.
+    #[must_use]
+    pub fn carried_with(self, next: &Self) -> Self {
+        Self {
+            kind: MovementKind::Carried,
+            balance: self.balance + next.balance,
+            reserved: self.reserved + next.reserved,
+            spent: self.spent + next.spent,
+        }
+    }
+}
+
 /// What a movement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -152,12 +165,14 @@ pub enum MovementKind {
     Released,
     /// a run failed, and what it had spent came back
     Restored,
+    /// what runs moved on a day that is long past, in one line
+    Carried,
 }
 
 impl MovementKind {
     /// Every kind.
-    pub const ALL: [Self; 5] =
-        [Self::Granted, Self::Reserved, Self::Spent, Self::Released, Self::Restored];
+    pub const ALL: [Self; 6] =
+        [Self::Granted, Self::Reserved, Self::Spent, Self::Released, Self::Restored, Self::Carried];
 
     /// The word stored and shown.
     #[must_use]
@@ -168,6 +183,7 @@ impl MovementKind {
             Self::Spent => "spent",
             Self::Released => "released",
             Self::Restored => "restored",
+            Self::Carried => "carried",
         }
     }
 
@@ -268,5 +284,19 @@ mod tests {
         let restore = state.restore().expect("13 were spent");
         assert_eq!(take(&mut state, restore), Credits::whole(100));
         assert_eq!(state, CreditState::default());
+    }
+
+    // a ledger that is folded tells the same sums.
+    #[test]
+    fn what_is_carried_in_one_line_moves_as_much_as_its_parts() {
+        let reserved = CreditState::reserve(Credits::whole(10));
+        let state = CreditState::default().after(&reserved);
+        let spent = state.spend(Credits::whole(13));
+        let carried = reserved.carried_with(&spent);
+        assert_eq!(CreditState::default().after(&carried), state.after(&spent));
+        assert_eq!(
+            (carried.kind, carried.balance),
+            (MovementKind::Carried, reserved.balance + spent.balance)
+        );
     }
 }

@@ -1,5 +1,5 @@
 //! Deletes what has had its time: ended runs, then stubs, firings and events that are old, a few at a
-//! time, so that writers never wait for it.
+//! time, so that writers never wait for it. Old lines of ledgers are folded.
 //!
 //! While others write, it rests fifteen times as long as a page took. That is a sixteenth of the store's
 //! time, and with what it pushes out of caches less than a tenth of what others get done. While nobody
@@ -17,7 +17,7 @@ use crate::shared::{Shared, stopped};
 /// it about as long as for a large group of decisions.
 const PAGE: usize = 200;
 
-/// Small rows deleted in one transaction.
+/// Small rows deleted or folded in one transaction.
 const SMALL_PAGE: usize = 1_000;
 
 /// How often to look, when there was nothing to do.
@@ -81,7 +81,7 @@ impl Sweeper {
         Ok(more.then(|| shared.clock.now_ms() - begun_ms))
     }
 
-    /// Deletes what is small and old; `true` if there is more.
+    /// Deletes or folds what is small and old; `true` if there is more.
     async fn sweep_small(&mut self, shared: &Shared, now_ms: i64) -> Result<bool, StoreError> {
         if now_ms < self.small_at_ms {
             return Ok(false);
@@ -97,7 +97,8 @@ impl Sweeper {
         let (stubs, firings) = (before(retention.stubs), before(retention.firings));
         let forgotten = shared.store.forget(stubs, firings, SMALL_PAGE).await?;
         let events = shared.store.sweep_events(before(retention.events), SMALL_PAGE).await?;
-        let more = forgotten >= SMALL_PAGE || events >= SMALL_PAGE;
+        let lines = shared.store.fold_ledger(before(retention.ledger), SMALL_PAGE).await?;
+        let more = [forgotten, events, lines].into_iter().any(|count| count >= SMALL_PAGE);
         if !more {
             self.small_at_ms = now_ms.saturating_add(SMALL_PERIOD_MS);
         }

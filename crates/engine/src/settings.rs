@@ -175,6 +175,8 @@ pub struct Retention {
     pub firings: Option<Interval>,
     /// events that consumers may read again
     pub events: Option<Interval>,
+    /// lines that runs wrote in ledgers; what they moved on a day is then kept in one line, for ever
+    pub ledger: Option<Interval>,
 }
 
 /// How long ended runs are kept. Without a time, for ever.
@@ -206,6 +208,7 @@ impl Default for Retention {
             stubs: days(365),
             firings: days(30),
             events: days(30),
+            ledger: days(90),
         }
     }
 }

@@ -563,6 +563,7 @@ impl Store for SimStore {
         known_firings(tenant: Tenant, trigger: String, keys: Vec<String>) -> Vec<bool>;
         tenant_policies() -> Vec<(Tenant, TenantPolicy)>;
         sweep_events(before: Timestamp, limit: usize) -> usize;
+        fold_ledger(before: Timestamp, limit: usize) -> usize;
         account(tenant: Tenant) -> Account;
         ledger(tenant: Tenant, run: Option<RunId>, before: Option<i64>, limit: usize)
             -> Vec<LedgerLine>;

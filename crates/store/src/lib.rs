@@ -299,6 +299,15 @@ pub trait Store: Send + Sync + 'static {
         limit: usize,
     ) -> Answer<'_, Vec<LedgerLine>>;
 
+    /// Folds up to `limit` lines that runs wrote before a moment, oldest first, and answers how many.
+    ///
+    /// Lines that follow each other in the ledger of a tenant on one day in UTC become one of kind
+    /// `carried`: their sum, with the number, the moment and the account of the newest, in one with a
+    /// carried line beside them. So the sum of an account's lines stays the account, each line leads from
+    /// the one before to what it says, and how lines were cut into pages cannot be seen afterwards.
+    /// Grants stay as they are, with their keys, and what is on either side of one is folded apart.
+    fn fold_ledger(&self, before: Timestamp, limit: usize) -> Answer<'_, usize>;
+
     /// Events after a place, oldest first. What is answered is complete: no event with a lower place
     /// becomes visible later, whatever instance writes it.
     fn events(&self, filter: EventFilter, after: EventPlace, limit: usize) -> Answer<'_, Events>;

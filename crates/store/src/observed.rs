@@ -218,6 +218,7 @@ impl Store for Observed {
         grant(grant: Grant) -> Granted: About::Named(grant.tenant.as_str().to_owned());
         ledger(tenant: Tenant, run: Option<RunId>, before: Option<i64>, limit: usize)
             -> Vec<LedgerLine>: About::Named(tenant.as_str().to_owned());
+        fold_ledger(before: Timestamp, limit: usize) -> usize: About::Nothing;
         events(filter: EventFilter, after: EventPlace, limit: usize) -> Events:
             About::Numbered(after.0);
         sweep_events(before: Timestamp, limit: usize) -> usize: About::Nothing;

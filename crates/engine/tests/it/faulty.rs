@@ -226,6 +226,7 @@ impl Store for Faulty {
         ledger(tenant: Tenant, run: Option<RunId>, before: Option<i64>, limit: usize) -> Vec<LedgerLine>;
         events(filter: EventFilter, after: EventPlace, limit: usize) -> Events;
         sweep_events(before: Timestamp, limit: usize) -> usize;
+        fold_ledger(before: Timestamp, limit: usize) -> usize;
         put_subscription(subscription: Subscription) -> ();
         subscriptions() -> Vec<Subscription>;
         delete_subscription(id: String) -> bool;

@@ -22,19 +22,19 @@ use crate::model::{
 /// More lines than any case writes.
 const ALL: usize = 10_000;
 
-fn acme() -> Tenant {
+pub(super) fn acme() -> Tenant {
     Tenant::new("acme")
 }
 
-fn whole(count: i64) -> Credits {
+pub(super) fn whole(count: i64) -> Credits {
     Credits::whole(count)
 }
 
-fn account(balance: i64, reserved: i64, spent: i64) -> Account {
+pub(super) fn account(balance: i64, reserved: i64, spent: i64) -> Account {
     Account { balance: whole(balance), reserved: whole(reserved), spent: whole(spent) }
 }
 
-fn grant(tenant: &Tenant, amount: i64, key: Option<&str>) -> Grant {
+pub(super) fn grant(tenant: &Tenant, amount: i64, key: Option<&str>) -> Grant {
     Grant {
         tenant: tenant.clone(),
         amount: whole(amount),
@@ -58,7 +58,7 @@ fn reserves(number: u64, amount: i64) -> Item {
 }
 
 /// A decision that moves credits and nothing else.
-fn moves(run: &Arc<Run>, movements: &[Movement]) -> Advance {
+pub(super) fn moves(run: &Arc<Run>, movements: &[Movement]) -> Advance {
     let mut after = Run::clone(run);
     after.version += 1;
     after.updated_at = run.updated_at.after(Interval::from_secs(1));
@@ -82,15 +82,15 @@ fn moves(run: &Arc<Run>, movements: &[Movement]) -> Advance {
 }
 
 impl World {
-    async fn account(&self, tenant: &Tenant) -> Account {
+    pub(super) async fn account(&self, tenant: &Tenant) -> Account {
         self.store.account(tenant.clone()).await.expect("an account")
     }
 
-    async fn grants(&self, grant: Grant) -> Granted {
+    pub(super) async fn grants(&self, grant: Grant) -> Granted {
         self.store.grant(grant).await.expect("a grant")
     }
 
-    async fn ledger(
+    pub(super) async fn ledger(
         &self,
         run: Option<RunId>,
         before: Option<i64>,
@@ -101,7 +101,7 @@ impl World {
 
     /// The account, after it was seen that each line leads from the one before to what it says, and the
     /// last one to the account.
-    async fn audited(&self, tenant: &Tenant) -> Account {
+    pub(super) async fn audited(&self, tenant: &Tenant) -> Account {
         let lines = self.store.ledger(tenant.clone(), None, None, ALL).await.expect("a ledger");
         let mut sum = Account::default();
         for line in lines.iter().rev() {

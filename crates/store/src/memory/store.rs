@@ -436,6 +436,10 @@ impl Store for MemoryStore {
         self.answer(|tables| Ok(tables.ledger.page(&tenant, run, before, limit)))
     }
 
+    fn fold_ledger(&self, before: Timestamp, limit: usize) -> Answer<'_, usize> {
+        self.answer(|tables| Ok(tables.ledger.fold(before, limit)))
+    }
+
     fn events(&self, filter: EventFilter, after: EventPlace, limit: usize) -> Answer<'_, Events> {
         self.answer(|tables| Ok(tables.events.after(&filter, after, limit)))
     }

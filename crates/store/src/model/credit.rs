@@ -100,16 +100,27 @@ pub struct LedgerLine {
     pub id: i64,
     /// whose account
     pub tenant: Tenant,
-    /// the run that moved them; `None`: somebody granted them
+    /// the run that moved them; `None`: somebody granted them, or many runs moved them long ago
     pub run: Option<RunId>,
     /// what moved
     pub movement: Movement,
     /// the account after it
     pub after: Account,
-    /// by whom; empty for a run
+    /// by whom; empty for runs
     pub actor: String,
     /// in their words
     pub reason: String,
     /// when
     pub at: Timestamp,
+}
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 3_600 * 1_000;
+
+impl LedgerLine {
+    /// Its day in UTC, as a number.
+    #[must_use]
+    pub fn day(&self) -> i64 {
+        self.at.as_millis().div_euclid(DAY_MS)
+    }
 }

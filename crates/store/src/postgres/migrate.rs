@@ -10,7 +10,7 @@ use super::place::Place;
 use crate::error::StoreError;
 
 /// In order; the table `stepwell_migration` says how many a schema has seen.
-const MIGRATIONS: [(&str, &str); 8] = [
+const MIGRATIONS: [(&str, &str); 9] = [
     ("0001_runs_and_history", include_str!("../../migrations/postgres/0001_runs_and_history.sql")),
     ("0002_submissions", include_str!("../../migrations/postgres/0002_submissions.sql")),
     ("0003_seed_views", include_str!("../../migrations/postgres/0003_seed_views.sql")),
@@ -25,6 +25,7 @@ const MIGRATIONS: [(&str, &str); 8] = [
         "0008_triggers_and_policies",
         include_str!("../../migrations/postgres/0008_triggers_and_policies.sql"),
     ),
+    ("0009_carried_lines", include_str!("../../migrations/postgres/0009_carried_lines.sql")),
 ];
 
 /// What the statements need: `MERGE`, for one.

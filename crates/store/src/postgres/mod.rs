@@ -20,6 +20,7 @@ mod error;
 mod event;
 mod judge;
 mod lease;
+mod ledger;
 mod list;
 mod listen;
 mod load;

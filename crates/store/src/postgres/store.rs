@@ -13,9 +13,9 @@ use tokio::sync::mpsc;
 use super::listen::{self, Word};
 use super::load::Depth;
 use super::{
-    PostgresStore, batch, credit, dead_letter, document, event, lease, list, load, member, migrate,
-    outbox, ownership, query, retention, runbook, submission, subscription, tenant_policy, token,
-    trigger,
+    PostgresStore, batch, credit, dead_letter, document, event, lease, ledger, list, load, member,
+    migrate, outbox, ownership, query, retention, runbook, submission, subscription, tenant_policy,
+    token, trigger,
 };
 use crate::model::*;
 use crate::{Answer, Store};
@@ -382,6 +382,10 @@ impl Store for PostgresStore {
         limit: usize,
     ) -> Answer<'_, Vec<LedgerLine>> {
         on_a_connection!(self, |db| credit::ledger(db, &tenant, run, before, limit))
+    }
+
+    fn fold_ledger(&self, before: Timestamp, limit: usize) -> Answer<'_, usize> {
+        on_a_connection!(self, |db| ledger::fold(db, before, limit))
     }
 
     fn events(&self, filter: EventFilter, after: EventPlace, limit: usize) -> Answer<'_, Events> {

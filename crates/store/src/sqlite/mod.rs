@@ -17,6 +17,7 @@ mod document;
 mod error;
 mod event;
 mod files;
+mod ledger;
 mod list;
 mod load;
 mod lock;

@@ -8,8 +8,9 @@ use stepwell_core::time::Timestamp;
 
 use super::columns::Columns;
 use super::{
-    SqliteStore, batch, commit, credit, dead_letter, document, event, list, load, member, migrate,
-    outbox, query, retention, runbook, submission, subscription, tenant_policy, token, trigger,
+    SqliteStore, batch, commit, credit, dead_letter, document, event, ledger, list, load, member,
+    migrate, outbox, query, retention, runbook, submission, subscription, tenant_policy, token,
+    trigger,
 };
 use crate::model::*;
 use crate::{Answer, Store};
@@ -310,6 +311,10 @@ impl Store for SqliteStore {
         limit: usize,
     ) -> Answer<'_, Vec<LedgerLine>> {
         Box::pin(self.readers.read(move |db| credit::ledger(db, &tenant, run, before, limit)))
+    }
+
+    fn fold_ledger(&self, before: Timestamp, limit: usize) -> Answer<'_, usize> {
+        Box::pin(self.write(move |tx| ledger::fold(tx, before, limit)))
     }
 
     fn events(&self, filter: EventFilter, after: EventPlace, limit: usize) -> Answer<'_, Events> {

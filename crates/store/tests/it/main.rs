@@ -11,6 +11,7 @@ mod damage;
 mod events;
 mod file;
 mod golden;
+mod ledger;
 mod observed;
 mod plans;
 mod postgres;

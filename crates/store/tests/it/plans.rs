@@ -65,10 +65,9 @@ fn no_statement_reads_a_large_table_from_end_to_end_or_sorts_it() {
             let scans = large.iter().any(|table| line == format!("SCAN {table}"));
             assert!(!scans, "{name}: {line}");
             let sorts = line.contains("TEMP B-TREE");
-            assert!(
-                !sorts || ["tokens", "workflows", "dead_letters_since"].contains(&name.as_str()),
-                "{name}: {line}"
-            );
+            // The last one sorts the lines of a page, after it was cut.
+            let sorters = ["tokens", "workflows", "dead_letters_since", "ledger_stretches"];
+            assert!(!sorts || sorters.contains(&name.as_str()), "{name}: {line}");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::golden::golden;
 use crate::postgres::Place;
 
 /// Tables that grow with the work.
-const LARGE: [&str; 18] = [
+const LARGE: [&str; 19] = [
     "run",
     "run_header",
     "step",
@@ -27,6 +27,7 @@ const LARGE: [&str; 18] = [
     "step_spec",
     "seen_key",
     "firing",
+    "credit_movement",
 ];
 
 /// The id of a run.

@@ -328,7 +328,7 @@ CREATE TABLE credit_account (
     spent    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE credit_movement (
+CREATE TABLE "credit_movement" (
     id             INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     tenant         TEXT    NOT NULL,
     run_id         BLOB    CHECK (length(run_id) = 16),
@@ -351,6 +351,7 @@ CREATE TABLE credit_movement (
                WHEN 'spent'    THEN run_id IS NOT NULL
                WHEN 'released' THEN run_id IS NOT NULL
                WHEN 'restored' THEN run_id IS NOT NULL
+               WHEN 'carried'  THEN run_id IS NULL AND key IS NULL
                ELSE FALSE
            END)
 ) STRICT;
@@ -725,6 +726,8 @@ CREATE UNIQUE INDEX credit_movement_by_key ON credit_movement (tenant, key) WHER
 CREATE INDEX credit_movement_by_run ON credit_movement (run_id) WHERE run_id IS NOT NULL;
 
 CREATE INDEX credit_movement_by_tenant ON credit_movement (tenant);
+
+CREATE INDEX credit_movement_unfolded ON credit_movement (at) WHERE run_id IS NOT NULL;
 
 CREATE INDEX dead_letter_by_code ON dead_letter (error_code);
 
