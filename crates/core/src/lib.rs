@@ -31,3 +31,4 @@ pub mod table;
 pub mod template;
 pub mod terms;
 pub mod time;
+pub mod trigger;

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 use stepwell_connectors::egress::{SignedHeaders, secret_bytes, sign};
 use stepwell_core::id::Tenant;
+use stepwell_core::trigger::TriggerKind;
 use stepwell_dialects::workspaces::trigger::{self, Trigger};
 use stepwell_engine::{Engine, Fired, HookCall, TriggerError};
-use stepwell_store::{Store, TriggerFilter, TriggerKind};
+use stepwell_store::{Store, TriggerFilter};
 
 use crate::chance::Chance;
 use crate::door::Door;

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 use stepwell_core::run::Header;
-
-use super::trigger_type::TriggerType;
+use stepwell_core::trigger::TriggerKind;
 
 const USER_ID: &str = "user_id";
 const TRIGGER_TYPE: &str = "trigger_type";
@@ -14,7 +13,7 @@ const REFERENCES: &str = "references";
 /// What is kept of a request, beside what the kernel itself understands.
 pub(super) struct Context {
     pub(super) user_id: String,
-    pub(super) trigger_type: TriggerType,
+    pub(super) trigger_type: TriggerKind,
     pub(super) idempotency_key: Option<String>,
     pub(super) trace_id: String,
     pub(super) references: Map<String, Value>,
@@ -47,8 +46,8 @@ pub(super) fn user_id(header: &Header) -> &str {
     text(header, USER_ID).unwrap_or_default()
 }
 
-pub(super) fn trigger_type(header: &Header) -> TriggerType {
-    text(header, TRIGGER_TYPE).and_then(TriggerType::of_word).unwrap_or_default()
+pub(super) fn trigger_type(header: &Header) -> TriggerKind {
+    text(header, TRIGGER_TYPE).and_then(TriggerKind::of_word).unwrap_or_default()
 }
 
 pub(super) fn idempotency_key(header: &Header) -> Option<&str> {

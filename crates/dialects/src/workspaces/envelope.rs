@@ -8,12 +8,12 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 use stepwell_core::run::{Header, Run, RunStatus};
+use stepwell_core::trigger::TriggerKind;
 
 use super::context;
 use super::job_id::JobId;
 use super::policy::ATTEMPTS_DEFAULT;
 use super::request::{ID_CHARS_MAX, KEY_CHARS_MAX};
-use super::trigger_type::TriggerType;
 use crate::fields::{Field, Fields};
 use crate::problem::{Problems, Report, quoted};
 use crate::rejection;
@@ -45,7 +45,7 @@ pub struct Message {
     /// whose it is
     pub workspace_id: String,
     /// what made it
-    pub trigger_type: TriggerType,
+    pub trigger_type: TriggerKind,
     /// the attempt that it starts, counted from 1
     pub attempt: u32,
     /// attempts in all
@@ -192,7 +192,7 @@ fn fields(fields: &mut Fields<'_, Value>) -> Option<Message> {
     let workspace_id =
         fields.required("workspace_id").and_then(|field| plain(&field, ID_CHARS_MAX));
     let trigger_type =
-        fields.required("trigger_type").and_then(|field| field.word(&TriggerType::WORDS));
+        fields.required("trigger_type").and_then(|field| field.word(&TriggerKind::WORDS));
     let attempt = fields.required("attempt").and_then(|field| field.integer(1..=u32::MAX));
     let max_attempts =
         fields.required("max_attempts").and_then(|field| field.integer(1..=u32::MAX));

@@ -22,7 +22,6 @@ pub mod request;
 pub mod schedule;
 pub mod status;
 pub mod trigger;
-pub mod trigger_type;
 pub mod view;
 
 pub use self::accept::{Accept, accept};
@@ -32,4 +31,3 @@ pub use self::key::Key;
 pub use self::policy::{Defaults, WorkspacePolicy};
 pub use self::request::JobRequest;
 pub use self::trigger::Trigger;
-pub use self::trigger_type::TriggerType;

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 use stepwell_core::credit::Credits;
+use stepwell_core::trigger::TriggerKind;
 
 use super::policy::ATTEMPTS_MAX;
-use super::trigger_type::TriggerType;
 use crate::amount;
 use crate::fields::{Field, Fields, Tree};
 use crate::name::Shape;
@@ -47,7 +47,7 @@ pub struct JobRequest {
     /// the user that it is for
     pub user_id: String,
     /// what made it
-    pub trigger_type: TriggerType,
+    pub trigger_type: TriggerKind,
     /// makes a repetition recognizable
     pub idempotency_key: Option<String>,
     /// attempts in all, in place of the workflow's
@@ -103,7 +103,7 @@ fn fields(fields: &mut Fields<'_, Value>, header_key: Option<&str>) -> Option<Jo
         fields.required("workflow_id").and_then(|field| plain(&field, WORKFLOW_ID_CHARS_MAX));
     let user_id = fields.required("user_id").and_then(|field| plain(&field, ID_CHARS_MAX));
     let trigger_type =
-        fields.optional("trigger_type").and_then(|field| field.word(&TriggerType::WORDS));
+        fields.optional("trigger_type").and_then(|field| field.word(&TriggerKind::WORDS));
     let idempotency_key = key(fields, header_key);
     let max_attempts = fields.optional_integer("max_attempts", 1..=ATTEMPTS_MAX);
     let credits_estimate =

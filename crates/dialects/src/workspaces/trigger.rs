@@ -14,13 +14,13 @@ use serde_json::{Map, Value};
 use stepwell_core::credit::Credits;
 use stepwell_core::duration::Interval;
 use stepwell_core::template;
+use stepwell_core::trigger::TriggerKind;
 
 pub use self::firing::Firing;
 pub use self::schema::schema;
 use super::policy::ATTEMPTS_MAX;
 use super::request::{self, ID_CHARS_MAX, PRIORITY_MAX};
 use super::schedule::Schedule;
-use super::trigger_type::TriggerType;
 use crate::amount;
 use crate::fields::{Field, Fields, Tree, parse_json};
 use crate::name::Shape;
@@ -157,12 +157,12 @@ pub enum AfterFile {
 impl Kind {
     /// What its jobs say made them.
     #[must_use]
-    pub fn trigger_type(&self) -> TriggerType {
+    pub fn trigger_type(&self) -> TriggerKind {
         match self {
-            Self::Manual => TriggerType::Manual,
-            Self::Schedule(_) => TriggerType::Schedule,
-            Self::Webhook(_) => TriggerType::Webhook,
-            Self::FileDrop(_) => TriggerType::FileDrop,
+            Self::Manual => TriggerKind::Manual,
+            Self::Schedule(_) => TriggerKind::Schedule,
+            Self::Webhook(_) => TriggerKind::Webhook,
+            Self::FileDrop(_) => TriggerKind::FileDrop,
         }
     }
 

@@ -10,10 +10,10 @@ use stepwell_core::id::StepIndex;
 use stepwell_core::run::{Header, Run, RunStatus};
 use stepwell_core::step::{SkipReason, StepStatus};
 use stepwell_core::time::Timestamp;
+use stepwell_core::trigger::TriggerKind;
 
 use super::envelope::{attempts_max, idempotency_key};
 use super::job_id::JobId;
-use super::trigger_type::TriggerType;
 use super::{context, redact, status};
 use crate::amount::Amount;
 use crate::items::{ItemsView, items};
@@ -31,7 +31,7 @@ pub struct JobView<'a> {
     /// the workflow it follows
     pub workflow_id: &'a str,
     /// what made it
-    pub trigger_type: TriggerType,
+    pub trigger_type: TriggerKind,
     /// where it stands
     pub status: &'static str,
     /// attempts that a worker has begun (C-009, X-117)
@@ -142,7 +142,7 @@ pub struct JobSummary<'a> {
     /// the workflow it follows
     pub workflow_id: &'a str,
     /// what made it
-    pub trigger_type: TriggerType,
+    pub trigger_type: TriggerKind,
     /// what it will probably cost
     pub credits_estimate: Amount,
     /// spent so far
@@ -251,7 +251,7 @@ pub fn summary(run: &Run) -> JobSummary<'_> {
 
 /// What made a job, as its header keeps it.
 #[must_use]
-pub fn trigger_type(header: &Header) -> TriggerType {
+pub fn trigger_type(header: &Header) -> TriggerKind {
     context::trigger_type(header)
 }
 

@@ -19,11 +19,10 @@ use stepwell_core::credit::Credits;
 use stepwell_core::id::Tenant;
 use stepwell_core::run::Header;
 use stepwell_core::step::{Outcome, StepError};
+use stepwell_core::trigger::TriggerKind;
 use stepwell_dialects::commands::{ReferencePolicy, Rejection};
 use stepwell_dialects::workflow::Checks;
-use stepwell_dialects::workspaces::{
-    self, Accept, Defaults, JobRequest, Key, TriggerType, request::read,
-};
+use stepwell_dialects::workspaces::{self, Accept, Defaults, JobRequest, Key, request::read};
 
 use crate::world::{World, run_id, start, workflow};
 
@@ -120,8 +119,9 @@ fn pretty(value: &impl serde::Serialize) -> String {
 #[test]
 fn what_made_a_job_is_one_of_four_words() {
     // C-007: anything else is refused.
-    for (word, kind) in TriggerType::WORDS {
-        assert_eq!((kind.word(), TriggerType::of_word(word)), (word, Some(kind)));
+    for (word, kind) in TriggerKind::WORDS {
+        assert_eq!((kind.word(), TriggerKind::of_word(word)), (word, Some(kind)));
+        assert_eq!(json!(kind), word);
         assert_eq!(request(&json!({"trigger_type": word})).trigger_type, kind);
     }
     for word in ["cron", "Manual", ""] {

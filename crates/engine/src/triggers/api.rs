@@ -7,13 +7,12 @@ use stepwell_connectors::egress::secret_text;
 use stepwell_connectors::file_drop::{DropDirectory, Glob, check_place};
 use stepwell_core::id::Tenant;
 use stepwell_core::time::Timestamp;
+use stepwell_core::trigger::TriggerKind;
 use stepwell_dialects::rejection::Rejection;
+use stepwell_dialects::workspaces::redact;
 use stepwell_dialects::workspaces::schedule::Schedule;
 use stepwell_dialects::workspaces::trigger::{self as document, AfterFile, Kind, ScheduleKind};
-use stepwell_dialects::workspaces::{TriggerType, redact};
-use stepwell_store::{
-    Firing, FiringOutcome, Signal, Trigger, TriggerFilter, TriggerKind, TriggerProgress,
-};
+use stepwell_store::{Firing, FiringOutcome, Signal, Trigger, TriggerFilter, TriggerProgress};
 
 use super::error::TriggerError;
 use super::note;
@@ -75,7 +74,7 @@ impl Engine {
         let trigger = Trigger {
             tenant: tenant.clone(),
             name: document.name.clone(),
-            kind: kind(document),
+            kind: document.kind.trigger_type(),
             workflow: document.workflow_id.clone(),
             document: document.to_json(),
             enabled: document.enabled,
@@ -351,15 +350,6 @@ impl Engine {
 /// What the document of a stored trigger means.
 pub(super) fn read(trigger: &Trigger) -> Result<document::Trigger, TriggerError> {
     Ok(note::read(trigger).map_err(Rejection::invalid)?)
-}
-
-fn kind(document: &document::Trigger) -> TriggerKind {
-    match document.kind.trigger_type() {
-        TriggerType::Manual => TriggerKind::Manual,
-        TriggerType::Schedule => TriggerKind::Schedule,
-        TriggerType::Webhook => TriggerKind::Webhook,
-        TriggerType::FileDrop => TriggerKind::FileDrop,
-    }
 }
 
 /// Whether a trigger fires at the same times as a schedule.

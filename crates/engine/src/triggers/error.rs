@@ -2,9 +2,10 @@
 
 use stepwell_connectors::egress::SignatureError;
 use stepwell_connectors::file_drop::{DropError, GlobError};
+use stepwell_core::trigger::TriggerKind;
 use stepwell_dialects::rejection::Rejection;
 use stepwell_dialects::workspaces::schedule::ScheduleError;
-use stepwell_store::{StoreError, TriggerKind};
+use stepwell_store::StoreError;
 
 use crate::error::EngineError;
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use stepwell_core::id::Tenant;
 use stepwell_core::time::Timestamp;
+use stepwell_core::trigger::TriggerKind;
 use stepwell_dialects::workspaces::trigger::Kind;
-use stepwell_store::{Trigger, TriggerFilter, TriggerKind};
+use stepwell_store::{Trigger, TriggerFilter};
 
 use super::files::Watched;
 use super::lease::{Lease, REST, sleep_max};

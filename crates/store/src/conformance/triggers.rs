@@ -5,12 +5,11 @@ use stepwell_core::credit::Restore;
 use stepwell_core::duration::Interval;
 use stepwell_core::id::Tenant;
 use stepwell_core::time::Timestamp;
+use stepwell_core::trigger::TriggerKind;
 
 use super::Subject;
 use super::world::{World, at, run_id};
-use crate::model::{
-    Firing, FiringOutcome, TenantPolicy, Trigger, TriggerFilter, TriggerKind, TriggerProgress,
-};
+use crate::model::{Firing, FiringOutcome, TenantPolicy, Trigger, TriggerFilter, TriggerProgress};
 
 fn trigger(name: &str, version: u32) -> Trigger {
     Trigger {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use stepwell_core::id::Tenant;
 use stepwell_core::time::Timestamp;
+use stepwell_core::trigger::TriggerKind;
 
 use super::Tables;
-use crate::model::{Firing, FiringOutcome, Trigger, TriggerFilter, TriggerKind, TriggerProgress};
+use crate::model::{Firing, FiringOutcome, Trigger, TriggerFilter, TriggerProgress};
 
 /// Whose, and which.
 type Name = (Tenant, String);

@@ -4,42 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
-
-/// What makes a trigger fire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TriggerKind {
-    /// somebody asks
-    Manual,
-    /// its time has come
-    Schedule,
-    /// a signed request arrives
-    Webhook,
-    /// a file appears
-    FileDrop,
-}
-
-impl TriggerKind {
-    /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Manual, Self::Schedule, Self::Webhook, Self::FileDrop];
-
-    /// The word stored and shown (C-007).
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Manual => "manual",
-            Self::Schedule => "schedule",
-            Self::Webhook => "webhook",
-            Self::FileDrop => "file_drop",
-        }
-    }
-
-    /// The kind of a stored word.
-    #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
-    }
-}
+use stepwell_core::trigger::TriggerKind;
 
 /// A trigger as it is stored. What its document means, the dialect knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepwell_core::id::Tenant;
 use stepwell_core::time::Timestamp;
+use stepwell_core::trigger::TriggerKind;
 use tokio_postgres::Row;
 
 use super::columns::{Columns, Text, column, limit, millis, small, text as bound};
 use super::connection::Connection;
 use super::send::{BEGIN, COMMIT};
 use crate::error::StoreError;
-use crate::model::{Firing, FiringOutcome, Trigger, TriggerFilter, TriggerKind, TriggerProgress};
+use crate::model::{Firing, FiringOutcome, Trigger, TriggerFilter, TriggerProgress};
 use crate::rows::{text, value};
 
 const TRIGGER_PUT: &str = include_str!("../../sql/postgres/trigger_put.sql");

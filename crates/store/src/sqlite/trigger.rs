@@ -3,10 +3,11 @@
 use rusqlite::{Connection, Row, Transaction, params};
 use stepwell_core::id::Tenant;
 use stepwell_core::time::Timestamp;
+use stepwell_core::trigger::TriggerKind;
 
 use super::columns::{Columns, limit, millis};
 use crate::error::StoreError;
-use crate::model::{Firing, FiringOutcome, Trigger, TriggerFilter, TriggerKind, TriggerProgress};
+use crate::model::{Firing, FiringOutcome, Trigger, TriggerFilter, TriggerProgress};
 use crate::rows::{text, value};
 
 const TRIGGER_PUT: &str = include_str!("../../sql/sqlite/trigger_put.sql");

@@ -1,9 +1,9 @@
 //! What makes a trigger fire, kind by kind.
 
 use stepwell_core::duration::Interval;
+use stepwell_core::trigger::TriggerKind;
 
 use super::super::schedule::{Schedule, SchedulePart};
-use super::super::trigger_type::TriggerType;
 use super::{AfterFile, CatchUp, FileDropKind, Kind, Overlap, ScheduleKind, WebhookKind};
 use crate::fields::{Field, Fields, Tree};
 use crate::name::Shape;
@@ -44,10 +44,10 @@ pub(super) const AFTER: [(&str, AfterFile); 2] =
 
 /// Reads the kind and the part of the document that belongs to it; parts of other kinds are refused.
 pub(super) fn read<T: Tree>(fields: &mut Fields<'_, T>) -> Option<Kind> {
-    let word = fields.required("kind").and_then(|field| field.word(&TriggerType::WORDS));
-    for (name, of) in TriggerType::WORDS {
+    let word = fields.required("kind").and_then(|field| field.word(&TriggerKind::WORDS));
+    for (name, of) in TriggerKind::WORDS {
         // A manual trigger has no part of its own.
-        if of == TriggerType::Manual || Some(of) == word {
+        if of == TriggerKind::Manual || Some(of) == word {
             continue;
         }
         if let Some(field) = fields.optional(name).filter(|_| word.is_some()) {
@@ -58,18 +58,18 @@ pub(super) fn read<T: Tree>(fields: &mut Fields<'_, T>) -> Option<Kind> {
         }
     }
     match word? {
-        TriggerType::Manual => Some(Kind::Manual),
-        TriggerType::Schedule => {
+        TriggerKind::Manual => Some(Kind::Manual),
+        TriggerKind::Schedule => {
             fields.required("schedule")?.fields().and_then(schedule).map(Kind::Schedule)
         }
-        TriggerType::Webhook => match fields.optional("webhook") {
+        TriggerKind::Webhook => match fields.optional("webhook") {
             Some(field) => field.fields().map(webhook).map(Kind::Webhook),
             None => {
                 let kind = WebhookKind { secret_env: None, tolerance: TOLERANCE_DEFAULT };
                 Some(Kind::Webhook(kind))
             }
         },
-        TriggerType::FileDrop => {
+        TriggerKind::FileDrop => {
             fields.required("file_drop")?.fields().and_then(file_drop).map(Kind::FileDrop)
         }
     }

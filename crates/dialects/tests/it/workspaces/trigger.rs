@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 use stepwell_core::credit::Credits;
 use stepwell_core::duration::Interval;
 use stepwell_core::time::Timestamp;
+use stepwell_core::trigger::TriggerKind;
 use stepwell_dialects::workspaces::trigger::{Firing, Kind, of_json, read, schema};
-use stepwell_dialects::workspaces::{Key, Trigger, TriggerType};
+use stepwell_dialects::workspaces::{Key, Trigger};
 
 use crate::world::start;
 
@@ -149,7 +150,7 @@ fn a_scheduled_firing_knows_its_moment() {
     let later = start().after(Interval::from_secs(86_400));
     let request = trigger(NIGHTLY).request(firing.clone(), later).unwrap();
     assert_eq!(json!(request.input), json!({"day": moment, "by": "nightly", "pages": 10}));
-    assert_eq!(request.trigger_type, TriggerType::Schedule);
+    assert_eq!(request.trigger_type, TriggerKind::Schedule);
     assert_eq!((request.user_id.as_str(), request.max_attempts), ("reports", Some(2)));
     let key = "trigger:nightly:2026-01-06T01:30:00.000Z";
     assert_eq!(request.idempotency_key.as_deref(), Some(key));

@@ -1,9 +1,10 @@
 //! What people ask of triggers.
 
 use serde_json::{Map, json};
+use stepwell_core::trigger::TriggerKind;
 use stepwell_dialects::workspaces::{trigger, view};
 use stepwell_engine::{EngineError, TriggerError};
-use stepwell_store::{FiringOutcome, TriggerKind};
+use stepwell_store::FiringOutcome;
 
 use super::world::{Place, at, schedule, tenant};
 use crate::world::sqlite;

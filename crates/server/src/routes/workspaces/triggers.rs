@@ -6,11 +6,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
+use stepwell_core::trigger::TriggerKind;
 use stepwell_dialects::moment::Moment;
 use stepwell_dialects::problem::Problem;
 use stepwell_dialects::workspaces::trigger;
 use stepwell_engine::{PutTrigger, TriggerError};
-use stepwell_store::{Trigger, TriggerKind};
+use stepwell_store::Trigger;
 
 use super::{Workspace, WorkspacePart};
 use crate::auth::Caller;
