@@ -68,6 +68,13 @@ pub fn type_of(kind: &str) -> String {
     if kind == COMPLETED { kind.to_owned() } else { format!("stepwell.{kind}") }
 }
 
+/// The kind of this name, whether it is written as a kind or as the `type` of its events.
+#[must_use]
+pub fn kind_of(word: &str) -> Option<&'static str> {
+    let name = word.strip_prefix("stepwell.").unwrap_or(word);
+    KINDS.into_iter().find(|kind| *kind == name)
+}
+
 /// One decision, heard entry by entry.
 struct Telling<'r> {
     run: &'r Run,

@@ -280,7 +280,7 @@ impl Engine {
         }
     }
 
-    /// When a schedule fires next, without making anything.
+    /// When a schedule fires after a moment, or after now, without making anything.
     ///
     /// # Errors
     /// What is wrong with the expression or the time zone.
@@ -288,11 +288,12 @@ impl Engine {
         &self,
         cron: &str,
         time_zone: &str,
+        from: Option<Timestamp>,
         count: usize,
     ) -> Result<Vec<NextFiring>, TriggerError> {
         let schedule = Schedule::parse(cron, time_zone)?;
         let end = Timestamp::from_millis(i64::MAX);
-        let firings = schedule.between(self.now(), end, count).into_iter();
+        let firings = schedule.between(from.unwrap_or_else(|| self.now()), end, count).into_iter();
         Ok(firings.map(|at| NextFiring { at, local: schedule.shown(at) }).collect())
     }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use stepwell_core::id::Tenant;
 use stepwell_core::run::Dialect;
+use stepwell_dialects::event::{KINDS, kind_of};
 use stepwell_store::{EventFilter, EventPlace, Events};
 use utoipa_axum::routes;
 
@@ -119,10 +120,14 @@ fn filter(caller: &Caller, parameters: &Parameters) -> Result<EventFilter, ApiEr
         let refused = || ApiError::parameter("dialect", format!("write {DIALECTS}"));
         Dialect::of_word(word).ok_or_else(refused)
     });
+    let kinds = parameters.all("kind").map(|word| {
+        let refused = || ApiError::parameter("kind", format!("write one of {}", KINDS.join(", ")));
+        kind_of(word).map(str::to_owned).ok_or_else(refused)
+    });
     Ok(EventFilter {
         tenant: caller.tenant.clone().or_else(|| tenant.map(Tenant::new)),
         dialects: dialects.collect::<Result<_, _>>()?,
-        kinds: parameters.all("kind").map(str::to_owned).collect(),
+        kinds: kinds.collect::<Result<_, _>>()?,
         run: parameters.read("job_id", "the id of a job", job_id::read)?,
     })
 }

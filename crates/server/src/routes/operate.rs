@@ -12,11 +12,12 @@ use serde_json::Value;
 use stepwell_core::command::{Command, Operation, StepRef};
 use stepwell_core::definition::CancelMode;
 use stepwell_core::id::RunId;
-use stepwell_core::run::{Run, RunStatus};
+use stepwell_core::run::{Dialect, Run, RunStatus};
 use stepwell_dialects::commands::status;
 use stepwell_dialects::fields::{Field, Fields};
 use stepwell_dialects::payload::PAYLOAD_BYTES_MAX;
 use stepwell_dialects::resume::resume;
+use stepwell_dialects::workspaces;
 use stepwell_engine::{Ask, Start};
 use stepwell_store::Key;
 use utoipa_axum::routes;
@@ -155,8 +156,17 @@ async fn retry(
 /// Asks for a new run in the place of one that failed or was cancelled.
 pub(super) fn take_up(api: &Api, caller: &Caller, run: &Arc<Run>) -> Result<Ask, ApiError> {
     if !matches!(run.status, RunStatus::Failed | RunStatus::Cancelled) {
-        let detail = format!("the job is {}", status::job(run.status));
+        let of_a_workspace = run.header.dialect == Dialect::Workspaces;
+        let word = if of_a_workspace { workspaces::status::job } else { status::job };
+        let detail = format!("the job is {}", word(run.status));
         return Err(ApiError::new(Code::RunNotRetryable, detail));
+    }
+    // Its batch counts it, opens its gates and knows no second run of the same member.
+    if let Some(place) = &run.header.membership {
+        let detail = format!("the job is part of batch {}", place.batch);
+        let next =
+            "Retry it there, with POST /api/batches/{batch}/operate or `stepwell batch operate`.";
+        return Err(ApiError::new(Code::RunNotRetryable, detail).next(next));
     }
     let engine = api.engine();
     let (header, carried) =
@@ -166,8 +176,17 @@ pub(super) fn take_up(api: &Api, caller: &Caller, run: &Arc<Run>) -> Result<Ask,
         header: header.into(),
         carried,
         key: Some(Key { hash, request_hash: hash }),
-        tenant_cap: api.settings().tenant_cap,
+        tenant_cap: tenant_cap(api, run),
     })))
+}
+
+/// How many runs may be open where this one belongs: a workspace may have agreed on its own number.
+fn tenant_cap(api: &Api, run: &Run) -> Option<u32> {
+    let agreed = match run.header.dialect {
+        Dialect::Workspaces => api.engine().tenant_policy(&run.header.tenant).runs_open_max,
+        Dialect::Runbooks | Dialect::Platform | Dialect::Commands => None,
+    };
+    agreed.or(api.settings().tenant_cap)
 }
 
 async fn operate(

@@ -8,8 +8,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use stepwell_core::id::Tenant;
 use stepwell_core::run::Dialect;
+use stepwell_dialects::event::{KINDS, kind_of};
 use stepwell_dialects::fields::{Field, Fields};
 use stepwell_dialects::moment::Moment;
+use stepwell_dialects::problem::quoted;
 use stepwell_store::Subscription;
 use utoipa_axum::routes;
 
@@ -126,7 +128,7 @@ fn asked(fields: &mut Fields<'_, Value>) -> Option<Asked> {
     let url = fields.required("url").and_then(|field| field.text_within(1..=URL_CHARS_MAX));
     let tenant = fields.optional("tenant").and_then(|field| field.text_within(1..=128));
     let dialects = words(fields.list("dialects"), |field| field.word(&DIALECTS));
-    let kinds = words(fields.list("kinds"), |field| field.text_within(1..=64).map(str::to_owned));
+    let kinds = words(fields.list("kinds"), kind);
     let description = fields.optional("description").and_then(|field| field.text_within(0..=200));
     let enabled = fields.optional_bool("enabled");
     Some(Asked {
@@ -137,6 +139,17 @@ fn asked(fields: &mut Fields<'_, Value>) -> Option<Asked> {
         description: description.unwrap_or_default().to_owned(),
         enabled: enabled.unwrap_or(true),
     })
+}
+
+/// A kind of events; a name that nobody gives to an event would be a subscription that stays silent.
+fn kind(field: &Field<'_, Value>) -> Option<String> {
+    let word = field.text()?;
+    let kind = kind_of(word);
+    if kind.is_none() {
+        let problem = field.problem("unknown_word", format!("{} is no kind", quoted(word)));
+        field.report(problem.help(format!("use one of {}", KINDS.join(", "))));
+    }
+    kind.map(str::to_owned)
 }
 
 /// The words of a list that is not too long.

@@ -143,6 +143,8 @@ pub(crate) struct ReplayRequest {
     /// at most this many; 50 if not given
     #[schema(minimum = 1, maximum = 200)]
     limit: Option<u32>,
+    /// only what is older than this dead letter; for the next page the id of the last result
+    before: Option<i64>,
     /// in the caller's words
     #[schema(max_length = 500)]
     reason: Option<String>,
@@ -164,6 +166,8 @@ pub(crate) struct DiscardManyRequest {
     /// at most this many; 50 if not given
     #[schema(minimum = 1, maximum = 200)]
     limit: Option<u32>,
+    /// only what is older than this dead letter; for the next page the id of the last result
+    before: Option<i64>,
     /// in the caller's words
     #[schema(min_length = 1, max_length = 500)]
     reason: String,

@@ -72,6 +72,9 @@ pub(crate) struct TriggerList {
 pub(crate) struct PreviewRequest {
     /// when, and where
     schedule: ScheduleWords,
+    /// firings after this moment; after now if not given
+    #[schema(example = "2026-03-28T00:00:00Z")]
+    from: Option<String>,
     /// how many firings; 10 if not given
     #[schema(minimum = 1, maximum = 100)]
     count: Option<u32>,

@@ -22,6 +22,8 @@ pub(crate) struct CreditAccount {
     reserved: f64,
     /// spent, restored amounts taken off
     spent: f64,
+    /// whether the server charges jobs to it; otherwise it only counts what they cost, job by job
+    charged: bool,
 }
 
 /// Credits for a workspace.

@@ -34,6 +34,25 @@ async fn a_failed_job_leaves_a_dead_letter_that_can_be_replayed_once() {
     }
 }
 
+// What is refused stays, and must not keep those behind it from being reached.
+#[tokio::test]
+async fn many_dead_letters_are_gone_through_page_by_page() {
+    let site = Site::in_memory().await;
+    for _ in 0..3 {
+        site.start().await;
+        site.fail().await;
+    }
+    let ids: Vec<i64> =
+        letters(&site, "").await.iter().map(|it| it["id"].as_i64().unwrap()).collect();
+    let call = post("/v1/dead-letters:discard");
+    let call = call.json(&json!({"reason": "old", "limit": 2, "before": ids[0]}));
+    let page = site.ask(call).await.expect(StatusCode::OK);
+    let done: Vec<&Value> =
+        page["items"].as_array().unwrap().iter().map(|item| &item["id"]).collect();
+    assert_eq!(done, [&json!(ids[1]), &json!(ids[2])]);
+    assert_eq!(letters(&site, "").await.len(), 1);
+}
+
 #[tokio::test]
 async fn a_dead_letter_is_discarded_with_a_reason() {
     let site = Site::on_sqlite().await;

@@ -110,7 +110,8 @@ async fn a_deleted_trigger_fires_no_more_and_its_jobs_go_on() {
 async fn a_preview_shows_what_comes_and_makes_nothing() {
     let place = Place::new("2026-03-28T12:00:00Z").await;
     let engine = &place.world.engine;
-    let preview = engine.preview_schedule("30 2 * * *", "Europe/Berlin", 2).expect("a schedule");
+    let preview =
+        engine.preview_schedule("30 2 * * *", "Europe/Berlin", None, 2).expect("a schedule");
     let shown: Vec<_> = preview.iter().map(|next| (next.at, next.local.as_str())).collect();
     assert_eq!(
         shown,
@@ -119,7 +120,8 @@ async fn a_preview_shows_what_comes_and_makes_nothing() {
             (at("2026-03-30T00:30:00Z"), "2026-03-30T02:30:00+02:00"),
         ]
     );
-    let wrong = engine.preview_schedule("61 2 * * *", "Europe/Berlin", 2).expect_err("no minute");
+    let wrong =
+        engine.preview_schedule("61 2 * * *", "Europe/Berlin", None, 2).expect_err("no minute");
     assert!(wrong.to_string().contains("minute, at character 1"), "{wrong}");
     assert!(place.runs().await.is_empty());
 }

@@ -59,7 +59,8 @@ pub(super) async fn one(
 
 /// Let many dead letters be
 ///
-/// The newest that the filter leaves, at most `limit`; one result for each.
+/// The newest that the filter leaves, at most `limit`; one result for each. With `before`, those older than
+/// the last result of the page before.
 #[utoipa::path(
     post, path = "/v1/dead-letters:discard", tag = "dead letters", operation_id = "discardDeadLetters",
     request_body = schema::DiscardManyRequest,

@@ -61,7 +61,10 @@ pub(super) fn of_query(
 /// The filter of an act on many: those that nobody has settled.
 pub(super) fn of_body(fields: &mut Fields<'_, Value>) -> DeadLetterFilter {
     let limit = fields.optional_integer("limit", 1..=PAGE_MAX).unwrap_or(PAGE_DEFAULT);
-    let none = || DeadLetterFilter { limit, ..DeadLetterFilter::default() };
+    // What is refused stays where it is: without a place to go on from, it would stand in the way of all
+    // that is older.
+    let before = fields.optional_integer("before", 1..=i64::MAX);
+    let none = || DeadLetterFilter { limit, before, ..DeadLetterFilter::default() };
     let Some(mut fields) = fields.optional_fields("filter") else { return none() };
     let tenant = fields.optional_str("tenant").map(Tenant::new);
     let dialect = fields.optional("dialect").and_then(|field| field.word(&DIALECTS));

@@ -78,7 +78,8 @@ impl<'a> Replayed<'a> {
 
 /// Take up many dead letters at once
 ///
-/// The newest that the filter leaves, at most `limit`; one result for each.
+/// The newest that the filter leaves, at most `limit`; one result for each. With `before`, those older than
+/// the last result of the page before.
 #[utoipa::path(
     post, path = "/v1/dead-letters:replay", tag = "dead letters", operation_id = "replayDeadLetters",
     request_body = Option<schema::ReplayRequest>,

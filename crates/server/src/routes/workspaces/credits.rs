@@ -30,13 +30,15 @@ struct AccountView {
     balance: Amount,
     reserved: Amount,
     spent: Amount,
+    charged: bool,
 }
 
 impl AccountView {
-    fn of(workspace_id: Tenant, account: Account) -> Self {
+    fn of(api: &Api, workspace_id: Tenant, account: Account) -> Self {
         let Account { balance, reserved, spent } = account;
         let [balance, reserved, spent] = [balance, reserved, spent].map(Amount);
-        Self { workspace_id, balance, reserved, spent }
+        let charged = api.engine().workspaces().charged;
+        Self { workspace_id, balance, reserved, spent, charged }
     }
 }
 
@@ -53,7 +55,7 @@ pub(super) async fn show(
     Workspace(workspace): Workspace,
 ) -> Result<Response, ApiError> {
     let account = api.engine().store().account(workspace.clone()).await?;
-    Ok(Json(AccountView::of(workspace, account)).into_response())
+    Ok(Json(AccountView::of(&api, workspace, account)).into_response())
 }
 
 /// Grant credits to a workspace
@@ -106,7 +108,7 @@ pub(super) async fn grant(
         }
     };
     tracing::info!(workspace = %workspace, amount = %amount, "credits_granted");
-    Ok(Json(AccountView::of(workspace, account)).into_response())
+    Ok(Json(AccountView::of(&api, workspace, account)).into_response())
 }
 
 /// A line of the ledger.

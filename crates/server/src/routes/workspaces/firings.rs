@@ -9,9 +9,11 @@ use serde_json::{Map, Value};
 use stepwell_core::id::RunId;
 use stepwell_core::run::Dialect;
 use stepwell_dialects::moment::Moment;
+use stepwell_engine::TriggerError;
 use stepwell_store::{Firing, FiringOutcome};
 
 use super::WorkspacePart;
+use super::refusal::in_words;
 use crate::error::ApiError;
 use crate::extract::{JsonBody, Query, idempotency_key};
 use crate::job_id;
@@ -79,7 +81,11 @@ pub(super) async fn fire(
         }))
     })?;
     let key = idempotency_key(&headers, None, KEY_CHARS_MAX)?;
-    let fired = api.engine().fire(&workspace, &name, key.as_deref(), input).await?;
+    let fired = api.engine().fire(&workspace, &name, key.as_deref(), input).await;
+    let fired = fired.map_err(|error| match error {
+        TriggerError::Engine(error) => in_words(error),
+        other => other.into(),
+    })?;
     let status = if fired.repeated { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(FiringView::from(fired.firing))).into_response())
 }

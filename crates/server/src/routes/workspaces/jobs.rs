@@ -15,6 +15,7 @@ use stepwell_dialects::workspaces::{Accept, JobRequest, Key, accept, request, st
 use stepwell_engine::{Ask, EngineError, Reply, Start};
 use stepwell_store::{Filter, Page};
 
+use super::refusal::in_words;
 use super::{Workspace, WorkspaceJob, find};
 use crate::auth::Caller;
 use crate::error::{ApiError, Code};
@@ -63,7 +64,7 @@ pub(super) async fn make(
 ) -> Result<Response, ApiError> {
     let key = Key::of(workspace.as_str(), &request);
     let reply = match start(api, &workspace, caller, headers, request).await {
-        Ok(start) => api.engine().ask_one(Ask::Start(Box::new(start))).await?,
+        Ok(start) => api.engine().ask_one(Ask::Start(Box::new(start))).await.map_err(in_words)?,
         // What was accepted once stays accepted, even if its workflow has changed since.
         Err(error) => match earlier(api, workspace, key).await? {
             Some(run) => Reply::Repeated(run),
@@ -125,7 +126,7 @@ pub(super) async fn made(api: &Api, reply: Reply) -> Result<Response, ApiError> 
         }
         Reply::Repeated(id) => match api.engine().run(id).await? {
             Some(run) => (run, StatusCode::OK),
-            None => return Err(EngineError::NotFound(id).into()),
+            None => return Err(in_words(EngineError::NotFound(id))),
         },
     };
     note(&run);
@@ -263,7 +264,7 @@ pub(super) async fn canceled(
         Ok(run) => show(api, &run).await,
         Err(error) => {
             refused(run, "canceled", &error);
-            Err(error.into())
+            Err(in_words(error))
         }
     }
 }
@@ -271,7 +272,7 @@ pub(super) async fn canceled(
 /// A change that the job cannot make is refused, and logged (C-024).
 fn refused(run: &Run, to: &str, error: &EngineError) {
     if let EngineError::Refused(refusal) = error {
-        let (job_id, from) = (run.id(), status::job(run.status));
+        let (job_id, from) = (view::job(run, None).job_id, status::job(run.status));
         tracing::warn!(%job_id, from, to, code = refusal.code(), "transition_refused");
     }
 }
@@ -295,6 +296,6 @@ pub(super) async fn retry(
 ) -> Result<Response, ApiError> {
     body.read(|fields| Some(reason(fields)))?;
     let run = find(&api, &caller, &job).await?;
-    let reply = api.engine().ask_one(take_up(&api, &caller, &run)?).await?;
+    let reply = api.engine().ask_one(take_up(&api, &caller, &run)?).await.map_err(in_words)?;
     made(&api, reply).await
 }

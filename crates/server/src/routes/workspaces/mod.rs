@@ -10,6 +10,7 @@ mod jobs;
 mod lifebook;
 mod policy;
 mod reads;
+mod refusal;
 mod triggers;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::{Dialect, Run};
 use utoipa_axum::routes;
 
+use self::refusal::no_job;
 use super::{Access, Routes};
 use crate::auth::{Caller, Permission};
 use crate::error::{ApiError, Code};
@@ -117,15 +119,12 @@ impl<S: Sync> FromRequestParts<S> for WorkspaceJob {
     }
 }
 
-fn no_job() -> ApiError {
-    let next =
-        "Check the job id; GET /v1/workspaces/{workspace_id}/jobs lists the jobs of a workspace.";
-    ApiError::new(Code::JobNotFound, "the workspace has no such job").next(next)
-}
-
 /// The job, if it is one of the workspace's.
 async fn find(api: &Api, caller: &Caller, job: &WorkspaceJob) -> Result<Arc<Run>, ApiError> {
-    let run = super::find(api, caller, job.run).await?;
+    let run = super::find(api, caller, job.run).await.map_err(|error| match error.code() {
+        Code::JobNotFound => no_job(),
+        _ => error,
+    })?;
     let is_in = |workspace: &Tenant| run.header.tenant == *workspace;
     if run.header.dialect == Dialect::Workspaces && job.workspace.as_ref().is_none_or(is_in) {
         return Ok(run);
@@ -135,13 +134,15 @@ async fn find(api: &Api, caller: &Caller, job: &WorkspaceJob) -> Result<Arc<Run>
 
 /// The workspace of this id, if it exists for the caller.
 fn visible(caller: &Caller, id: &str) -> Result<Tenant, ApiError> {
-    let is_name = (1..=WORKSPACE_CHARS_MAX).contains(&id.len())
-        && id.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b':' | b'-'));
-    let workspace = Tenant::new(id);
-    if is_name && caller.sees(&workspace) {
-        return Ok(workspace);
+    // A name of dots alone would be lost on the way: clients take it for a step in the path.
+    let is_id = (1..=WORKSPACE_CHARS_MAX).contains(&id.len())
+        && id.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'_' | b':' | b'-'))
+        && id.bytes().any(|c| c.is_ascii_alphanumeric());
+    if !is_id {
+        return Err(refusal::no_id());
     }
-    Err(ApiError::new(Code::WorkspaceNotFound, "there is no such workspace"))
+    let workspace = Tenant::new(id);
+    if caller.sees(&workspace) { Ok(workspace) } else { Err(refusal::no_workspace()) }
 }
 
 const WORKSPACE_CHARS_MAX: usize = 128;

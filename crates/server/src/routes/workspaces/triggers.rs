@@ -6,8 +6,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::Value;
+use stepwell_core::time::Timestamp;
 use stepwell_core::trigger::TriggerKind;
-use stepwell_dialects::moment::Moment;
+use stepwell_dialects::fields::Field;
+use stepwell_dialects::moment::{self, Moment};
 use stepwell_dialects::problem::Problem;
 use stepwell_dialects::workspaces::trigger;
 use stepwell_engine::{PutTrigger, TriggerError};
@@ -247,7 +249,8 @@ pub(super) async fn preview(
     Workspace(_): Workspace,
     body: JsonBody,
 ) -> Result<Response, ApiError> {
-    let (cron, zone, count) = body.read(|fields| {
+    let (cron, zone, from, count) = body.read(|fields| {
+        let from = fields.optional("from").and_then(|field| moment_of(&field));
         let count = fields.optional_integer("count", 1..=PREVIEW_MAX);
         let schedule = fields.required("schedule").and_then(|field| field.fields());
         let (cron, zone) = schedule.map(|mut schedule| {
@@ -256,10 +259,19 @@ pub(super) async fn preview(
             schedule.finish();
             (cron, zone)
         })?;
-        Some((cron?, zone, count.unwrap_or(PREVIEW_DEFAULT)))
+        Some((cron?, zone, from, count.unwrap_or(PREVIEW_DEFAULT)))
     })?;
-    let firings = api.engine().preview_schedule(&cron, &zone, count)?;
+    let firings = api.engine().preview_schedule(&cron, &zone, from, count)?;
     let firings = firings.into_iter();
     let firings = firings.map(|it| PreviewFiring { at: Moment(it.at), local: it.local }).collect();
     Ok(Json(Preview { firings }).into_response())
+}
+
+fn moment_of(field: &Field<'_, Value>) -> Option<Timestamp> {
+    let moment = moment::parse(field.text()?);
+    if moment.is_none() {
+        let problem = field.problem("bad_moment", "this is not a moment");
+        field.report(problem.help("write one such as 2026-03-28T00:00:00Z"));
+    }
+    moment.map(|moment| moment.0)
 }

@@ -100,6 +100,27 @@ async fn a_step_that_failed_for_good_shows_what_became_of_its_rollback() {
 }
 
 #[tokio::test]
+async fn the_dead_letter_of_a_member_is_not_replayed_beside_its_batch() {
+    let site = site_with(MAILBOXES).await;
+    let id = in_cutover(&site).await;
+    for count in [2, 1] {
+        let job = &receive(&site, "worker-02", count).await[0];
+        report(&site, job, "Failure", &Value::Null).await;
+        site.advance(31);
+    }
+    let undo = &receive(&site, "worker-01", 1).await[0];
+    report(&site, undo, "Success", &Value::Null).await;
+    until(&site, id, |batch| batch.tally.failed == 1).await;
+    let letters = site.ask(get("/v1/dead-letters")).await.expect(StatusCode::OK);
+    let letter = &letters["items"][0];
+    let before = site.written().await;
+    let replay = post(&format!("/v1/dead-letters/{}:replay", letter["id"]));
+    let refused = site.ask(replay).await.refused(409, "run_not_retryable");
+    assert_eq!(refused["detail"], format!("the job is part of batch {id}"));
+    assert_eq!(site.written().await, before);
+}
+
+#[tokio::test]
 async fn a_parameter_that_cannot_be_used_is_refused() {
     let site = site_with(MAILBOXES).await;
     let id = in_cutover(&site).await;

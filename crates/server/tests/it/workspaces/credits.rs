@@ -129,7 +129,7 @@ async fn a_grant_is_booked_once_under_its_key_and_takes_out_no_more_than_there_i
     let account_after = site.ask(call(5)).await.expect(StatusCode::OK);
     assert_eq!(
         account_after,
-        json!({"workspace_id": "acme", "balance": 5, "reserved": 0, "spent": 0})
+        json!({"workspace_id": "acme", "balance": 5, "reserved": 0, "spent": 0, "charged": true})
     );
     assert_eq!(site.ask(call(5)).await.expect(StatusCode::OK), account_after);
     site.ask(call(6)).await.refused(409, "idempotency_key_reused");
@@ -149,4 +149,5 @@ async fn without_charges_credits_are_counted_and_the_account_is_untouched() {
     report(&site, &directive, &json!({"status": "SUCCEEDED", "credits_spent": 2})).await;
     assert_eq!(record(&site, &job).await["credits_spent"], 2);
     assert_eq!(account(&site).await, [0.0, 0.0, 0.0]);
+    assert_eq!(site.ask(get(CREDITS)).await.expect(StatusCode::OK)["charged"], false);
 }

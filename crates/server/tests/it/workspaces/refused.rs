@@ -113,3 +113,58 @@ async fn a_job_that_has_ended_takes_no_attempt_any_more() {
     assert_eq!(told["answers"][0]["applied"], false, "C-022, C-037");
     assert_eq!(super::record(&site, &job).await, before);
 }
+
+fn text<'a>(problem: &'a Value, field: &str) -> &'a str {
+    problem[field].as_str().unwrap()
+}
+
+// C-024, X-124: what is refused is told with the ids, the status words and the addresses of workspaces.
+#[tokio::test]
+async fn a_refusal_speaks_of_jobs_as_workspaces_do() {
+    let site = site().await;
+    let job = create(&site, &json!({"idempotency_key": "k-1"})).await;
+    let other = post(JOBS).json(&request_with(&json!({"idempotency_key": "k-1", "priority": 9})));
+    let reused = site.ask(other).await.refused(409, "idempotency_key_reused");
+    assert!(
+        text(&reused, "detail").ends_with(&format!("job {}", text(&job, "job_id"))),
+        "{reused}"
+    );
+
+    let cancel = || post(&format!("{}:cancel", path(&job))).json(&json!({"reason": "no need"}));
+    site.ask(cancel()).await.expect(StatusCode::OK);
+    let ended = site.ask(cancel()).await.refused(409, "run_ended");
+    assert_eq!(ended["detail"], "the job is canceled already");
+    assert!(text(&ended, "next").contains("/v1/workspaces/"), "{ended}");
+
+    let open = create(&site, &json!({})).await;
+    let early = site.ask(post(&format!("{}:retry", path(&open)))).await;
+    assert_eq!(early.refused(409, "run_not_retryable")["detail"], "the job is queued");
+
+    let nobody = "01a1e471-72ac-4082-a845-96ff3050ec39";
+    let missing = site.ask(get(&format!("{JOBS}/{nobody}"))).await.refused(404, "job_not_found");
+    assert!(text(&missing, "next").contains("/v1/workspaces/"), "{missing}");
+}
+
+#[tokio::test]
+async fn a_name_that_no_workspace_can_have_is_told_as_such_and_nothing_is_made_under_it() {
+    let site = site().await;
+    let before = site.written().await;
+    for id in ["a%20b", "%2e%2e", "%2e", &"x".repeat(129)] {
+        let call = post(&format!("/v1/workspaces/{id}/jobs")).json(&request());
+        let problem = site.ask(call).await.refused(404, "workspace_not_found");
+        assert_eq!(problem["detail"], "no workspace can have this id", "{id}");
+    }
+    assert_eq!(site.written().await, before);
+}
+
+#[tokio::test]
+async fn a_job_that_is_taken_up_again_counts_as_one_that_is_open() {
+    let site = site().await;
+    let job = create(&site, &json!({})).await;
+    site.ask(post(&format!("{}:cancel", path(&job)))).await.expect(StatusCode::OK);
+    let policy = put("/v1/workspaces/acme/policy").json(&json!({"jobs_open_max": 1}));
+    site.ask(policy).await.expect(StatusCode::OK);
+    create(&site, &json!({})).await;
+    let retry = site.ask(post(&format!("{}:retry", path(&job)))).await;
+    retry.refused(429, "tenant_full");
+}

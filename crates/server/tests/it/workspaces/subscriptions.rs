@@ -53,6 +53,21 @@ async fn whoever_is_bound_to_a_tenant_subscribes_to_its_events_only() {
     }
 }
 
+// A name that nobody gives to an event would be a subscription, or a stream, that is silent for ever.
+#[tokio::test]
+async fn a_kind_is_named_as_a_kind_or_as_the_type_of_its_events_and_no_other_way() {
+    let site = site().await;
+    let made = subscribe(&site, &json!({"kinds": ["stepwell.workflow_run_queued"]})).await;
+    assert_eq!(made["kinds"], json!(["workflow_run_queued"]));
+    let body = json!({"url": "https://hooks.example/x", "kinds": ["workflow_run_ended"]});
+    let problem = site.ask(post("/v1/subscriptions").json(&body)).await;
+    let problem = problem.refused(422, "invalid_request");
+    let help = problem["details"][0]["help"].as_str().unwrap();
+    assert!(help.contains("workflow_run_completed"), "{problem}");
+    let unknown = get("/v1/events?kind=workflow_run_ended");
+    site.ask(unknown).await.refused(400, "malformed_parameter");
+}
+
 #[tokio::test]
 async fn an_address_that_may_not_be_called_is_refused() {
     let site = site().await;
