@@ -48,7 +48,7 @@ impl Exit {
     pub(crate) fn of_status(status: u16) -> Self {
         match status {
             404 | 410 => Self::NotFound,
-            409 | 412 => Self::Refused,
+            402 | 409 | 412 => Self::Refused,
             401 | 403 => Self::Denied,
             400 | 413 | 415 | 422 => Self::Invalid,
             408 | 425 | 429 | 500..=599 => Self::Unavailable,

@@ -86,6 +86,11 @@ impl Failure {
         if self.exit == exit { self.next(next) } else { self }
     }
 
+    /// The same failure, with better advice than the server could give to a person at a terminal.
+    pub(crate) fn advising(self, code: &str, next: &str) -> Self {
+        if self.code == code { self.next(next) } else { self }
+    }
+
     /// The failure for programs.
     pub(crate) fn to_json(&self) -> Value {
         json!({ "error": {
@@ -102,7 +107,8 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "error: {}", self.what)?;
-        for detail in &self.details {
+        // A single fault is what happened: it is told once.
+        for detail in self.details.iter().filter(|detail| **detail != self.what) {
             write!(f, "\n  {detail}")?;
         }
         if let Some(next) = &self.next {

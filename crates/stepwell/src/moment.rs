@@ -4,7 +4,11 @@ use jiff::Timestamp;
 
 /// `2m ago · 2026-08-01 12:00:03Z`; the text itself if it is no time.
 pub(crate) fn shown(text: &str, now: Timestamp) -> String {
-    let Ok(moment) = text.parse::<Timestamp>() else { return text.to_owned() };
+    text.parse().map_or_else(|_| text.to_owned(), |moment| told(moment, now))
+}
+
+/// The same of a moment that is known as one.
+pub(crate) fn told(moment: Timestamp, now: Timestamp) -> String {
     let exact = moment.strftime("%Y-%m-%d %H:%M:%SZ");
     format!("{} · {exact}", relative(moment, now))
 }

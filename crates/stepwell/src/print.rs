@@ -124,12 +124,13 @@ impl Printer {
     fn colored(self, text: String) -> Cell {
         let color = match text.as_str() {
             "SUCCEEDED" | "succeeded" | "completed" | "done" | "ok" => Some(Color::Green),
-            "FAILED_FINAL" | "FAILED_RETRYABLE" | "TIMED_OUT" | "failed" | "poll_timeout" => {
-                Some(Color::Red)
+            "FAILED_FINAL" | "FAILED_RETRYABLE" | "TIMED_OUT" | "failed" | "dead"
+            | "poll_timeout" => Some(Color::Red),
+            "CANCELLED" | "CANCELLING" | "cancelled" | "canceled" | "removed" | "refused" => {
+                Some(Color::Yellow)
             }
-            "CANCELLED" | "CANCELLING" | "cancelled" | "removed" | "refused" => Some(Color::Yellow),
             "IN_PROGRESS" | "PROCESSING" | "INITIATED" | "active" | "init_dispatched"
-            | "dispatched" | "polling" => Some(Color::Cyan),
+            | "dispatched" | "polling" | "running" => Some(Color::Cyan),
             _ => None,
         };
         match color.filter(|_| self.color) {
@@ -149,6 +150,10 @@ pub(crate) fn cell(item: &Value, path: &str) -> String {
     match found {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) if is_moment(path) => moment::shown(text, Timestamp::now()),
+        Some(Value::Number(number)) if is_moment(path) => {
+            let moment = number.as_i64().and_then(|seconds| Timestamp::from_second(seconds).ok());
+            moment.map_or_else(|| number.to_string(), |it| moment::told(it, Timestamp::now()))
+        }
         Some(Value::String(text)) => printable(text),
         Some(value) => value.to_string(),
     }
@@ -166,4 +171,24 @@ pub(crate) fn printable(text: &str) -> String {
 /// A reader that has gone away (`| head`) is no reason to complain.
 fn out(text: &str) {
     let _ = writeln!(io::stdout(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    // C-041: on the wire seconds since 1970, for people a time.
+    #[test]
+    fn a_time_that_travels_as_a_number_is_shown_as_a_time() {
+        let job = json!({ "ttl_at": 1_796_389_118, "attempts": 3, "updated_at": "soon" });
+        assert!(
+            cell(&job, "ttl_at").ends_with("· 2026-12-04 12:58:38Z"),
+            "{}",
+            cell(&job, "ttl_at")
+        );
+        assert_eq!(cell(&job, "attempts"), "3");
+        assert_eq!(cell(&job, "updated_at"), "soon");
+    }
 }

@@ -228,6 +228,8 @@ fn chain(error: &dyn Error) -> String {
     cause.to_string()
 }
 
+const CORRECT: &str = "correct what is named above, and run the command again";
+
 /// What the server has against it, from its problem details (RFC 9457).
 async fn refused(response: Response) -> Failure {
     let status = response.status();
@@ -239,12 +241,14 @@ async fn refused(response: Response) -> Failure {
     let what = text("detail").or_else(|| text("title"));
     let what = what.unwrap_or_else(|| format!("the server answered {status} ({reason})"));
     let details = problem["details"].as_array().map_or(&[][..], Vec::as_slice);
+    // What the server says of its fields is for programs; a person sees them above.
+    let next = if details.is_empty() { text("next") } else { Some(CORRECT.to_owned()) };
     Failure {
         exit: Exit::of_status(status.as_u16()),
         code: text("code").unwrap_or_else(|| format!("http_{}", status.as_u16())),
         what,
         details: details.iter().map(detail).collect(),
-        next: text("next").map(Into::into),
+        next: next.map(Into::into),
         request_id: text("request_id").or(request_id).map(Into::into),
     }
 }

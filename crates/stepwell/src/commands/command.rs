@@ -79,7 +79,7 @@ pub(crate) async fn run(global: Global, command: CommandCommand) -> Result<Exit,
         if !session.print.is_json() {
             session.print.note(&format!("job {job}"));
         }
-        return watch::watch(&session, &api, &job).await;
+        return watch::watch(&session, &api, &job, None).await;
     }
     session.print.answer(&answer, |answer| {
         if answer["created"] == false {

@@ -2,14 +2,14 @@
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use stepwell_dialects::amount::Amount;
 
-use super::command::json_argument;
 use super::workflow::items;
 use super::workspace::WorkspaceFlag;
 use crate::config::ClientFlags;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::print::Column;
+use crate::print::{Column, Printer};
 use crate::session::Global;
 
 /// What to do about credits.
@@ -36,8 +36,8 @@ pub(crate) struct ShowArguments {
 #[derive(Debug, Args)]
 pub(crate) struct GrantArguments {
     /// How many credits, such as 250 or -12.5
-    #[arg(value_name = "CREDITS", allow_negative_numbers = true)]
-    amount: String,
+    #[arg(value_name = "CREDITS", allow_negative_numbers = true, value_parser = amount)]
+    amount: Amount,
     #[command(flatten)]
     workspace: WorkspaceFlag,
     /// Why, for those who come later
@@ -83,13 +83,19 @@ const LEDGER: [Column; 8] = [
     ("WHY", "reason"),
 ];
 
+/// An amount of credits on a command line.
+pub(super) fn amount(text: &str) -> Result<Amount, String> {
+    let amount = text.parse().map(Amount);
+    amount.map_err(|why: stepwell_core::credit::NotCredits| why.to_string())
+}
+
 pub(crate) async fn run(global: Global, command: CreditsCommand) -> Result<Exit, Failure> {
     match command {
         CreditsCommand::Show(ShowArguments { workspace, client }) => {
             let name = workspace.name()?;
             let (print, answer) =
                 global.get(client, &["v1", "workspaces", &name, "credits"]).await?;
-            print.answer(&answer, |answer| print.object(answer, &ACCOUNT));
+            print.answer(&answer, |answer| account(print, answer));
         }
         CreditsCommand::Grant(arguments) => return grant(global, arguments).await,
         CreditsCommand::Ledger(arguments) => return ledger(global, arguments).await,
@@ -97,15 +103,23 @@ pub(crate) async fn run(global: Global, command: CreditsCommand) -> Result<Exit,
     Ok(Exit::Ok)
 }
 
+fn account(print: Printer, answer: &Value) {
+    print.object(answer, &ACCOUNT);
+    if answer["charged"] == false {
+        print.note(
+            "this server only counts what jobs cost; `stepwell serve --charge-credits` charges it",
+        );
+    }
+}
+
 async fn grant(global: Global, arguments: GrantArguments) -> Result<Exit, Failure> {
     let GrantArguments { amount, workspace, reason, idempotency_key, client } = arguments;
-    let amount = json_argument(&amount, "the amount")?;
     let (session, api) = global.connected(client)?;
     let name = workspace.name()?;
     let path = ["v1", "workspaces", &name, "credits", "grants"];
-    let body = json!({ "amount": amount, "reason": reason });
+    let body = json!({ "amount": amount.to_json(), "reason": reason });
     let answer = api.post_once(&path, &body, idempotency_key.as_deref()).await?;
-    session.print.answer(&answer, |answer| session.print.object(answer, &ACCOUNT));
+    session.print.answer(&answer, |answer| account(session.print, answer));
     Ok(Exit::Ok)
 }
 

@@ -39,7 +39,7 @@ pub(crate) enum DeadLetterCommand {
         /// Ids of dead letters
         #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "ID")]
         ids: Vec<String>,
-        /// All that the filter finds
+        /// All that the filter finds; without a filter, all there are
         #[arg(long)]
         all: bool,
         #[command(flatten)]
@@ -52,7 +52,7 @@ pub(crate) enum DeadLetterCommand {
         /// Ids of dead letters
         #[arg(required_unless_present = "all", conflicts_with = "all", value_name = "ID")]
         ids: Vec<String>,
-        /// All that the filter finds
+        /// All that the filter finds; without a filter, all there are
         #[arg(long)]
         all: bool,
         #[command(flatten)]
@@ -114,6 +114,15 @@ impl Filter {
         ];
         fields.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?))).collect()
     }
+
+    /// Whoever names ids means these, whatever else is said of them.
+    fn is_for_all(&self) -> Result<(), Failure> {
+        if self.pairs().is_empty() {
+            return Ok(());
+        }
+        let failure = Failure::usage("ids were named, and a filter too");
+        Err(failure.next("leave the filter out, or name no ids and say --all"))
+    }
 }
 
 pub(crate) async fn run(global: Global, command: DeadLetterCommand) -> Result<Exit, Failure> {
@@ -145,13 +154,15 @@ pub(crate) async fn run(global: Global, command: DeadLetterCommand) -> Result<Ex
         DeadLetterCommand::Replay { ids: _, all: true, filter, client } => {
             all_of(global, client, &filter, "replay", None).await
         }
-        DeadLetterCommand::Replay { ids, all: false, filter: _, client } => {
+        DeadLetterCommand::Replay { ids, all: false, filter, client } => {
+            filter.is_for_all()?;
             each(global, client, &ids, "replay", &json!({})).await
         }
         DeadLetterCommand::Discard { ids: _, all: true, filter, reason, client } => {
             all_of(global, client, &filter, "discard", Some(reason)).await
         }
-        DeadLetterCommand::Discard { ids, all: false, filter: _, reason, client } => {
+        DeadLetterCommand::Discard { ids, all: false, filter, reason, client } => {
+            filter.is_for_all()?;
             each(global, client, &ids, "discard", &json!({ "reason": reason })).await
         }
     }
@@ -167,14 +178,32 @@ async fn all_of(
 ) -> Result<Exit, Failure> {
     let filter = filter.pairs().into_iter().map(|(key, value)| (key.to_owned(), json!(value)));
     let filter: Map<String, Value> = filter.collect();
-    let body = without_null(json!({ "filter": filter, "reason": why }));
     let path = ["v1", &format!("dead-letters:{verb}")];
-    let (print, answer) = global.post(client, &path, &body).await?;
+    let (session, api) = global.connected(client)?;
+    let mut results: Vec<Value> = Vec::new();
+    let broken_off = loop {
+        let before = results.last().map(|result| result["id"].clone());
+        let body = json!({ "filter": filter, "reason": why, "limit": PAGE, "before": before });
+        let page = match api.post(&path, &without_null(body)).await {
+            Ok(answer) => items(&answer).to_vec(),
+            Err(failure) => break Some(failure),
+        };
+        let is_last = page.len() < PAGE;
+        results.extend(page);
+        if is_last {
+            break None;
+        }
+    };
     let columns =
         [("ID", "id"), ("DONE", "status"), ("NEW JOB", "jobId"), ("PROBLEM", "problem.detail")];
-    print.answer(&answer, |answer| print.list(items(answer), &columns));
-    Ok(Exit::Ok)
+    // What was done before it broke off was done.
+    session.print.answer(&json!({ "items": results }), |_| session.print.list(&results, &columns));
+    let is_refused = results.iter().any(|result| !result["problem"].is_null());
+    broken_off.map_or(Ok(if is_refused { Exit::Refused } else { Exit::Ok }), Err)
 }
+
+/// The most that the server does at once.
+const PAGE: usize = 200;
 
 /// A dead letter that is not there can be looked for.
 fn missing(failure: Failure) -> Failure {

@@ -35,7 +35,8 @@ pub(crate) struct Which {
     /// Of these dialects: runbooks, platform, workspaces, commands
     #[arg(long, value_delimiter = ',', value_name = "DIALECT")]
     dialect: Vec<String>,
-    /// Of these kinds, such as workflow_run_completed
+    /// Of these kinds: workflow_run_queued, workflow_run_started, workflow_run_step_completed,
+    /// workflow_run_attempt_failed, workflow_run_completed, dead_letter.created
     #[arg(long, value_delimiter = ',', value_name = "KIND")]
     kind: Vec<String>,
 }
@@ -48,7 +49,8 @@ pub(crate) struct WatchArguments {
     /// Of this job
     #[arg(long, value_name = "JOB")]
     job: Option<String>,
-    /// From after this event on, by the id that a line begins with; without it, from now on
+    /// From after this event on, by the number that a line begins with; 0 for all that are kept; without
+    /// it, from now on
     #[arg(long, value_name = "EVENT")]
     after: Option<String>,
     #[command(flatten)]
@@ -90,7 +92,14 @@ const SUBSCRIPTIONS: [Column; 6] = [
 ];
 
 pub(crate) async fn run(global: Global, command: EventCommand) -> Result<Exit, Failure> {
-    let outcome = match command {
+    let outcome = dispatch(global, command).await;
+    outcome.map_err(|failure| {
+        failure.suggesting(Exit::NotFound, "run `stepwell event subscriptions` to see the ids")
+    })
+}
+
+async fn dispatch(global: Global, command: EventCommand) -> Result<Exit, Failure> {
+    match command {
         EventCommand::Watch(arguments) => watch(global, arguments).await,
         EventCommand::Subscribe(arguments) => subscribe(global, arguments).await,
         EventCommand::Subscriptions(client) => {
@@ -111,10 +120,7 @@ pub(crate) async fn run(global: Global, command: EventCommand) -> Result<Exit, F
             session.print.answer(&answer, |_| session.print.line(&format!("deleted {id}")));
             Ok(Exit::Ok)
         }
-    };
-    outcome.map_err(|failure| {
-        failure.suggesting(Exit::NotFound, "run `stepwell event subscriptions` to see the ids")
-    })
+    }
 }
 
 async fn subscribe(global: Global, arguments: SubscribeArguments) -> Result<Exit, Failure> {

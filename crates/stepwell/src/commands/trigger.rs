@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use jiff::civil::DateTime;
+use serde_json::{Value, json};
 
 use super::command::{json_argument, read_text};
 use super::job::no_workflow;
@@ -12,7 +13,7 @@ use super::workspace::WorkspaceFlag;
 use crate::config::ClientFlags;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::print::Column;
+use crate::print::{Column, cell};
 use crate::session::Global;
 
 /// What to do about triggers.
@@ -106,6 +107,9 @@ pub(crate) struct PreviewArguments {
     /// An IANA time zone, such as Europe/Berlin
     #[arg(long, default_value = "UTC", value_name = "ZONE")]
     time_zone: String,
+    /// Firings after this moment, such as 2026-03-28T00:00:00Z; after now if not given
+    #[arg(long, value_name = "TIME")]
+    from: Option<String>,
     /// How many firings to show
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     count: u32,
@@ -135,10 +139,15 @@ const FIRINGS: [Column; 6] = [
 ];
 
 pub(crate) async fn run(global: Global, command: TriggerCommand) -> Result<Exit, Failure> {
-    let outcome = match command {
-        TriggerCommand::Put(arguments) => {
-            return put(global, arguments).await.map_err(no_workflow);
-        }
+    let outcome = dispatch(global, command).await.map_err(no_workflow);
+    outcome.map_err(|failure| {
+        failure.advising("trigger_not_found", "run `stepwell trigger list` to see the triggers")
+    })
+}
+
+async fn dispatch(global: Global, command: TriggerCommand) -> Result<Exit, Failure> {
+    match command {
+        TriggerCommand::Put(arguments) => put(global, arguments).await,
         TriggerCommand::List(arguments) => list(global, arguments).await,
         TriggerCommand::Get(arguments) => {
             let path = path(&arguments)?;
@@ -152,10 +161,7 @@ pub(crate) async fn run(global: Global, command: TriggerCommand) -> Result<Exit,
         TriggerCommand::Fire(arguments) => fire(global, arguments).await,
         TriggerCommand::Firings(arguments) => firings(global, arguments).await,
         TriggerCommand::Preview(arguments) => preview(global, arguments).await,
-    };
-    outcome.map_err(|failure| {
-        failure.suggesting(Exit::NotFound, "run `stepwell trigger list` to see the triggers")
-    })
+    }
 }
 
 /// The address of a trigger.
@@ -245,17 +251,64 @@ async fn firings(global: Global, arguments: FiringsArguments) -> Result<Exit, Fa
 }
 
 async fn preview(global: Global, arguments: PreviewArguments) -> Result<Exit, Failure> {
-    let PreviewArguments { cron, time_zone, count, workspace, client } = arguments;
+    let PreviewArguments { cron, time_zone, from, count, workspace, client } = arguments;
     let name = workspace.name()?;
-    let body = json!({ "schedule": { "cron": cron, "time_zone": time_zone }, "count": count });
+    let schedule = json!({ "cron": cron, "time_zone": time_zone });
+    let body =
+        super::token::without_null(json!({ "schedule": schedule, "from": from, "count": count }));
     let (print, answer) =
         global.post(client, &["v1", "workspaces", &name, "triggers:preview"], &body).await?;
     print.answer(&answer, |answer| {
-        for firing in answer["firings"].as_array().into_iter().flatten() {
-            let local = firing["local"].as_str().unwrap_or_default();
-            let exact = firing["at"].as_str().unwrap_or_default();
-            print.line(format!("{exact}  {local}").trim_end());
-        }
+        let local = format!("ON THE CLOCK OF {time_zone}");
+        print.table([local.as_str(), "FIRES", ""], rows(answer));
     });
     Ok(Exit::Ok)
+}
+
+/// A row for each firing. Where clocks have changed since the one before it, the row says so.
+fn rows(answer: &Value) -> Vec<Vec<String>> {
+    let firings = answer["firings"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut before: Option<String> = None;
+    let row = |firing: &Value| {
+        let (clock, offset) = on_the_clock(firing["local"].as_str().unwrap_or_default());
+        let change = before.replace(offset.clone()).filter(|before| *before != offset);
+        let change = change.map(|before| format!("clocks have changed: {before} until now"));
+        vec![format!("{clock} {offset}"), cell(firing, "at"), change.unwrap_or_default()]
+    };
+    firings.iter().map(row).collect()
+}
+
+/// What the clock of a place shows, with the day of the week; and how far it is from UTC.
+fn on_the_clock(local: &str) -> (String, String) {
+    let (clock, offset) =
+        local.split_at_checked("2026-08-01T00:00:00".len()).unwrap_or((local, ""));
+    let shown = clock.parse::<DateTime>().map(|it| it.strftime("%a %Y-%m-%d %H:%M:%S").to_string());
+    (shown.unwrap_or_else(|_| clock.to_owned()), offset.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Who looks at a schedule sees where clocks change, and what it does then.
+    #[test]
+    fn a_preview_says_between_which_firings_clocks_have_changed() {
+        let firing = |at: &str, local: &str| json!({ "at": at, "local": local });
+        let answer = json!({ "firings": [
+            firing("2026-03-28T01:30:00.000Z", "2026-03-28T02:30:00+01:00"),
+            firing("2026-03-29T01:00:00.000Z", "2026-03-29T03:00:00+02:00"),
+            firing("2026-03-30T00:30:00.000Z", "2026-03-30T02:30:00+02:00"),
+        ]});
+        let shown: Vec<_> =
+            rows(&answer).into_iter().map(|row| (row[0].clone(), row[2].clone())).collect();
+        let row = |clock: &str, change: &str| (clock.to_owned(), change.to_owned());
+        assert_eq!(
+            shown,
+            [
+                row("Sat 2026-03-28 02:30:00 +01:00", ""),
+                row("Sun 2026-03-29 03:00:00 +02:00", "clocks have changed: +01:00 until now"),
+                row("Mon 2026-03-30 02:30:00 +02:00", ""),
+            ]
+        );
+    }
 }

@@ -21,7 +21,8 @@ pub(crate) struct WorkspaceFlag {
 impl WorkspaceFlag {
     /// The workspace that was named, on the command line or in the environment.
     pub(crate) fn given(&self) -> Option<String> {
-        self.workspace.clone().or_else(|| std::env::var("STEPWELL_WORKSPACE").ok())
+        let named = || std::env::var("STEPWELL_WORKSPACE").ok();
+        self.workspace.clone().or_else(named).filter(|name| !name.is_empty())
     }
 
     /// The same, where there must be one.
@@ -112,6 +113,9 @@ pub(crate) async fn run(global: Global, command: WorkspaceCommand) -> Result<Exi
         let mut answer = answer.clone();
         answer["workspace_id"] = json!(name);
         session.print.object(&answer, &POLICY);
+        if POLICY[1..].iter().all(|(_, field)| answer[field].is_null()) {
+            session.print.note("nothing is agreed: the settings of the server hold");
+        }
     });
     Ok(Exit::Ok)
 }

@@ -10,6 +10,7 @@ mod help;
 mod jobs;
 mod page;
 mod program;
+mod readme;
 mod recovery;
 mod rehearse;
 mod runbooks;

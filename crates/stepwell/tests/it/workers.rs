@@ -174,18 +174,18 @@ steps:
 /// worker keeps a job. `changes` make the worker as slow as that, and let it beat within the lease.
 #[track_caller]
 fn carries_a_job_to_its_end(shell: &str, name: &str, changes: [(&str, &str); 2]) {
-    let home = tempfile::tempdir().unwrap();
+    let home = tempfile::tempdir().expect("there is room for a directory");
     let server = Server::start_with(home, &["--job-lease", "5s"]);
     server.publish(REPORT);
     let job = ["job", "create", "--workspace", "acme", "--workflow", "report", "--user", "ada"];
-    let job = server.json(&job)["job_id"].as_str().unwrap().to_owned();
-    let mut text = std::fs::read_to_string(example(name)).unwrap();
+    let job = server.json(&job)["job_id"].as_str().expect("a job").to_owned();
+    let mut text = std::fs::read_to_string(example(name)).expect("the example is there");
     for (from, to) in changes {
         assert!(text.contains(from), "{name} has {from:?}");
         text = text.replace(from, to);
     }
     let path = server.home.path().join(name);
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, text).expect("there is room for a file");
     let mut command = Command::new(shell);
     command.arg(path).args(["greeter", "1"]);
     command.env("STEPWELL_SERVER", &server.url).env("STEPWELL_TOKEN", server.token_of("worker"));

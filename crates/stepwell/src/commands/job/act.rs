@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::show::acted;
 use crate::commands::token::without_null;
+use crate::commands::workspace::WorkspaceFlag;
 use crate::config::ClientFlags;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -21,6 +22,15 @@ pub(crate) struct ReasonArguments {
     reason: Option<String>,
     #[command(flatten)]
     client: ClientFlags,
+}
+
+/// Names a job, perhaps as one of a workspace, and a reason.
+#[derive(Debug, Args)]
+pub(crate) struct OrderArguments {
+    #[command(flatten)]
+    workspace: WorkspaceFlag,
+    #[command(flatten)]
+    rest: ReasonArguments,
 }
 
 /// How to override a step.
@@ -74,11 +84,30 @@ pub(super) async fn on_job(
     arguments: ReasonArguments,
     verb: &str,
 ) -> Result<Exit, Failure> {
+    act(global, arguments, None, verb).await
+}
+
+/// Asks for what jobs of workspaces can be asked for too.
+pub(super) async fn order(
+    global: Global,
+    arguments: OrderArguments,
+    verb: &str,
+) -> Result<Exit, Failure> {
+    let OrderArguments { workspace, rest } = arguments;
+    act(global, rest, workspace.given(), verb).await
+}
+
+async fn act(
+    global: Global,
+    arguments: ReasonArguments,
+    workspace: Option<String>,
+    verb: &str,
+) -> Result<Exit, Failure> {
     let ReasonArguments { job, reason, client } = arguments;
-    let session = global.session(client.0)?;
+    let (session, api) = global.connected(client)?;
     let body = without_null(json!({ "reason": reason }));
-    let path = ["v1", "jobs", &format!("{job}:{verb}")];
-    let answer = session.api()?.post(&path, &body).await?;
+    let job = format!("{job}:{verb}");
+    let answer = api.post(&super::path(workspace.as_deref(), &job), &body).await?;
     acted(session.print, &answer, verb);
     Ok(Exit::Ok)
 }

@@ -2,9 +2,11 @@
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use stepwell_dialects::amount::Amount;
 
 use super::watch;
 use crate::commands::command::json_argument;
+use crate::commands::credits::amount;
 use crate::commands::workspace::WorkspaceFlag;
 use crate::config::ClientFlags;
 use crate::exit::Exit;
@@ -23,7 +25,7 @@ pub(crate) struct CreateArguments {
     /// The workflow, in its newest version
     #[arg(long, value_name = "NAME")]
     workflow: String,
-    /// For whom it is done
+    /// For whom it is done; steps find it as {{_user_id}}
     #[arg(long, value_name = "ID")]
     user: String,
     /// What the job is given, a JSON object
@@ -35,12 +37,13 @@ pub(crate) struct CreateArguments {
     /// Makes a repetition of this command harmless
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
-    /// How often it is tried in all
+    /// How often it is tried in all, 1 to 100; what the workflow says if not given
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     max_attempts: Option<u32>,
-    /// What it will probably cost; set aside until it ends
-    #[arg(long, value_name = "CREDITS")]
-    credits_estimate: Option<String>,
+    /// What it will probably cost, such as 2.75; set aside until it ends. What the workflow says if not
+    /// given
+    #[arg(long, value_name = "CREDITS", allow_negative_numbers = true, value_parser = amount)]
+    credits_estimate: Option<Amount>,
     /// Ties the job to your logs
     #[arg(long, value_name = "ID")]
     trace_id: Option<String>,
@@ -64,13 +67,14 @@ pub(super) async fn run(global: Global, arguments: CreateArguments) -> Result<Ex
     let body = body(&arguments)?;
     let CreateArguments { workspace, wait, client, .. } = arguments;
     let (session, api) = global.connected(client)?;
-    let answer = api.post(&["v1", "workspaces", &workspace.name()?, "jobs"], &body).await?;
+    let workspace = workspace.name()?;
+    let answer = api.post(&["v1", "workspaces", &workspace, "jobs"], &body).await?;
     let job = answer["job_id"].as_str().unwrap_or_default().to_owned();
     if wait {
         if !session.print.is_json() {
             session.print.note(&format!("job {job}"));
         }
-        return watch::watch(&session, &api, &job).await;
+        return watch::watch(&session, &api, &job, Some(&workspace)).await;
     }
     session.print.answer(&answer, |_| session.print.line(&job));
     Ok(Exit::Ok)
@@ -98,8 +102,8 @@ fn body(arguments: &CreateArguments) -> Result<Value, Failure> {
     if let Some(attempts) = arguments.max_attempts {
         body.insert("max_attempts".to_owned(), json!(attempts));
     }
-    if let Some(estimate) = &arguments.credits_estimate {
-        body.insert("credits_estimate".to_owned(), json_argument(estimate, "--credits-estimate")?);
+    if let Some(estimate) = arguments.credits_estimate {
+        body.insert("credits_estimate".to_owned(), estimate.to_json());
     }
     Ok(Value::Object(body))
 }

@@ -75,7 +75,7 @@ pub(super) async fn run(global: Global, arguments: ListArguments) -> Result<Exit
     while jobs.len() < *limit {
         let page = (limit - jobs.len()).min(PAGE_MAX).to_string();
         let statuses = arguments.statuses();
-        let mut query = arguments.query();
+        let mut query = arguments.query()?;
         query.push(("limit", page.as_str()));
         if !statuses.is_empty() {
             query.push(("status", statuses.as_str()));
@@ -113,15 +113,25 @@ impl ListArguments {
         }
     }
 
-    fn query(&self) -> Vec<(&'static str, &str)> {
+    /// The filters as the list that is asked calls them.
+    fn query(&self) -> Result<Vec<(&'static str, &str)>, Failure> {
+        let of_a_workspace = self.workspace.given().is_some();
+        let elsewhere = [
+            ("request_type", "--type", &self.request_type),
+            ("correlation_id", "--correlation-id", &self.correlation_id),
+            ("tenant", "--tenant", &self.tenant),
+        ];
+        if let Some((_, flag, _)) = elsewhere.iter().find(|it| of_a_workspace && it.2.is_some()) {
+            let message = format!("{flag} is not known of jobs of a workspace");
+            return Err(Failure::usage(message)
+                .next("leave it out, or do without --workspace and STEPWELL_WORKSPACE"));
+        }
         let fields = [
-            ("workflow", &self.workflow),
-            ("request_type", &self.request_type),
-            ("correlation_id", &self.correlation_id),
-            ("tenant", &self.tenant),
+            (if of_a_workspace { "workflow_id" } else { "workflow" }, &self.workflow),
             ("created_from", &self.created_from),
             ("created_until", &self.created_until),
         ];
-        fields.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?))).collect()
+        let fields = fields.into_iter().chain(elsewhere.map(|(key, _, value)| (key, value)));
+        Ok(fields.filter_map(|(key, value)| Some((key, value.as_deref()?))).collect())
     }
 }

@@ -2,6 +2,8 @@
 
 use clap::Args;
 use serde_json::{Value, json};
+use stepwell_core::credit::Credits;
+use stepwell_dialects::amount::Amount;
 
 use super::JobArguments;
 use crate::commands::workflow::items;
@@ -40,18 +42,28 @@ const STEPS: [Column; 7] = [
     ("ERROR", "error.message"),
 ];
 
+const STEPS_OF_A_WORKSPACE: [Column; 7] = [
+    ("STEP", "step_id"),
+    ("STATUS", "status"),
+    ("ATTEMPT", "attempt_no"),
+    ("POOL", "pool"),
+    ("WAITS FOR", "waiting_for"),
+    ("UNTIL", "wake_at"),
+    ("ERROR", "last_error_message"),
+];
+
 const HISTORY_PAGE: &str = "200";
 
 /// Names a job, and perhaps the workspace it is shown as a job of.
 #[derive(Debug, Args)]
 pub(crate) struct GetArguments {
     #[command(flatten)]
-    workspace: WorkspaceFlag,
+    pub(super) workspace: WorkspaceFlag,
     #[command(flatten)]
-    job: JobArguments,
+    pub(super) job: JobArguments,
 }
 
-const OF_A_WORKSPACE: [Column; 22] = [
+const OF_A_WORKSPACE: [Column; 24] = [
     ("job", "job_id"),
     ("status", "status"),
     ("error", "last_error_message"),
@@ -65,6 +77,8 @@ const OF_A_WORKSPACE: [Column; 22] = [
     ("next attempt", "next_attempt_at"),
     ("next step", "step_cursor"),
     ("steps", "steps_total"),
+    ("paused", "paused"),
+    ("goes on from", "resumes"),
     ("credits estimated", "credits_estimate"),
     ("credits set aside", "credits_reserved"),
     ("credits spent", "credits_spent"),
@@ -77,26 +91,23 @@ const OF_A_WORKSPACE: [Column; 22] = [
 ];
 
 pub(super) async fn get(global: Global, arguments: GetArguments) -> Result<Exit, Failure> {
-    let GetArguments { workspace, job: arguments } = arguments;
-    if let Some(workspace) = workspace.given() {
-        let path = ["v1", "workspaces", &workspace, "jobs", &arguments.job];
-        let (print, answer) = global.get(arguments.client, &path).await?;
-        print.answer(&answer, |job| print.object(job, &OF_A_WORKSPACE));
-        return Ok(Exit::Ok);
-    }
-    let session = global.session(arguments.client.0)?;
-    let answer = session.api()?.get(&["v1", "jobs", &arguments.job], &[]).await?;
-    session.print.answer(&answer, |job| {
+    let GetArguments { workspace, job: JobArguments { job, client } } = arguments;
+    let workspace = workspace.given();
+    let path = super::path(workspace.as_deref(), &job);
+    let (print, answer) = global.get(client, &path).await?;
+    print.answer(&answer, |job| {
         let mut job = job.clone();
         if job["paused"] == false {
             job["paused"] = Value::Null;
         }
-        session.print.object(&job, &JOB);
-        session.print.line("");
+        let of_a_workspace = workspace.is_some();
+        print.object(&job, if of_a_workspace { &OF_A_WORKSPACE[..] } else { &JOB[..] });
+        print.line("");
         for step in job["steps"].as_array_mut().into_iter().flatten() {
             tell_items(step);
         }
-        session.print.list(job["steps"].as_array().map_or(&[], Vec::as_slice), &STEPS);
+        let steps = job["steps"].as_array().map_or(&[][..], Vec::as_slice);
+        print.list(steps, if of_a_workspace { &STEPS_OF_A_WORKSPACE } else { &STEPS });
     });
     Ok(Exit::Ok)
 }
@@ -186,6 +197,9 @@ pub(crate) fn details(entry: &Value) -> String {
     let mut shown = Vec::new();
     for (key, value) in entry.as_object().into_iter().flatten() {
         match value {
+            Value::Object(movement) if key == "movement" => {
+                shown.extend(movement.iter().map(|(key, value)| detail(key, &in_credits(value))));
+            }
             // Who did it and why, and what went wrong, are objects of their own.
             Value::Object(parts) if matches!(key.as_str(), "by" | "error") => {
                 shown.extend(parts.iter().map(|(key, value)| detail(key, value)));
@@ -196,6 +210,11 @@ pub(crate) fn details(entry: &Value) -> String {
     }
     shown.retain(|text| !text.ends_with('='));
     shown.join(" ")
+}
+
+/// Histories hold credits in millionths, which nobody reads.
+fn in_credits(value: &Value) -> Value {
+    value.as_i64().map_or_else(|| value.clone(), |millionths| Amount(Credits(millionths)).to_json())
 }
 
 fn detail(key: &str, value: &Value) -> String {

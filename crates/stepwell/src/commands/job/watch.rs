@@ -15,9 +15,16 @@ use crate::print::{Printer, cell};
 use crate::progress;
 use crate::session::Session;
 
-/// Follows a job to its end; the exit code tells how it ended.
-pub(crate) async fn watch(session: &Session, api: &Api, job: &str) -> Result<Exit, Failure> {
-    let mut view = View::new(session.print, api.get(&["v1", "jobs", job], &[]).await?);
+/// Follows a job to its end; the exit code tells how it ended. With a workspace, it is told in the words
+/// of workspaces.
+pub(crate) async fn watch(
+    session: &Session,
+    api: &Api,
+    job: &str,
+    workspace: Option<&str>,
+) -> Result<Exit, Failure> {
+    let record = super::path(workspace, job);
+    let mut view = View::new(session.print, api.get(&record, &[]).await?);
     let mut last_event_id: Option<String> = None;
     let path = ["v1", "jobs", job, "events"];
     while ended(&view.job).is_none() {
@@ -29,10 +36,10 @@ pub(crate) async fn watch(session: &Session, api: &Api, job: &str) -> Result<Exi
             }
             view.tell(&event);
             if view.is_live() {
-                view.show(api.get(&["v1", "jobs", job], &[]).await?);
+                view.show(api.get(&record, &[]).await?);
             }
         }
-        view.show(api.get(&["v1", "jobs", job], &[]).await?);
+        view.show(api.get(&record, &[]).await?);
     }
     Ok(view.finish())
 }
@@ -40,9 +47,9 @@ pub(crate) async fn watch(session: &Session, api: &Api, job: &str) -> Result<Exi
 /// How a job ended; `None` if it has not.
 fn ended(job: &Value) -> Option<Exit> {
     match job["status"].as_str().unwrap_or_default() {
-        "SUCCEEDED" => Some(Exit::Ok),
-        "FAILED_FINAL" => Some(Exit::Failure),
-        "CANCELLED" => Some(Exit::Refused),
+        "SUCCEEDED" | "completed" => Some(Exit::Ok),
+        "FAILED_FINAL" | "dead" => Some(Exit::Failure),
+        "CANCELLED" | "canceled" => Some(Exit::Refused),
         _ => None,
     }
 }
@@ -108,11 +115,17 @@ impl View {
             self.print.json_line(&json!({ "event": "end", "data": self.job }));
             return exit;
         }
-        let error = cell(&self.job, "error.message");
+        let error = error_of(&self.job);
         let error = if error.is_empty() { error } else { format!(": {error}") };
         self.print.line(&format!("{}{error}", cell(&self.job, "status")));
         exit
     }
+}
+
+/// Why a job or a step failed last, in whichever words it is shown.
+fn error_of(shown: &Value) -> String {
+    let error = cell(shown, "error.message");
+    if error.is_empty() { cell(shown, "last_error_message") } else { error }
 }
 
 fn steps(job: &Value) -> &[Value] {
@@ -124,7 +137,7 @@ fn line_of(step: &Value) -> String {
         Some(attempt) if attempt > 1 => format!(" (attempt {attempt})"),
         Some(_) | None => String::new(),
     };
-    let error = cell(step, "error.message");
+    let error = error_of(step);
     let error = if error.is_empty() { error } else { format!("  {error}") };
     format!("{}{attempt}{error}", cell(step, "status"))
 }
