@@ -122,10 +122,14 @@ bugs! {
     PublishNext = "publish-next",
     /// a sign of life counts for whoever has the job, whoever gives it
     KeepAnybody = "keep-anybody",
+    /// signs of life keep a step for as long as they come
+    KeepTooLong = "keep-too-long",
     /// an attempt that ended by silence does not count
     UncountedAttempt = "uncounted-attempt",
     /// a job that failed is tried again without a rest
     HastyLadder = "hasty-ladder",
+    /// a job whose worker asked for a rest is tried again when its policy says
+    ForgetAskedRest = "forget-asked-rest",
     /// the key of a firing is not stored with the run that it makes
     FireWithoutKey = "fire-without-key",
     /// firings that were missed are forgotten

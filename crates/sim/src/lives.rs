@@ -126,7 +126,8 @@ impl Alone {
         self.run.version = record.version;
         REPLAY_REBUILDS
             .check(self.run == decision.run, || "the fold is not what was decided".to_owned())?;
-        self.model.read(&record, &self.made)
+        self.model.read(&record, &self.made)?;
+        self.model.attempts_are_begun(&self.run)
     }
 
     fn fold(&mut self, entry: &Entry, at: Timestamp, arrows: &mut Arrows) -> Result<(), Violation> {

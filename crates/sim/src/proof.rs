@@ -13,8 +13,8 @@ use crate::oracle::rules::{
     LIVING_KEEP_THEIRS, LOG_FOLLOWED, NEVER_EARLY, NO_INPUT_LEFT, NOTHING_FORGOTTEN, ONE_MESSAGE,
     ONE_PASS, ONE_RUN_A_KEY, OWNER_ALONE_WRITES, PHASE_OVER, PUBLISHED_WAS_COMMITTED, REMOVAL_ONCE,
     REPLAY_REBUILDS, REST_BETWEEN_TRIES, RESULT_WAS_MADE, Rule, SETTLED_AT_END,
-    STALE_CHANGES_NOTHING, TENANT_CAP_HOLDS, TENANTS_APART, TERMINAL_STAYS, VERSION_STAYS,
-    WHOLE_DECISIONS,
+    STALE_CHANGES_NOTHING, TENANT_CAP_HOLDS, TENANTS_APART, TERMINAL_STAYS, TIME_OF_STEP_HOLDS,
+    VERSION_STAYS, WHOLE_DECISIONS,
 };
 use crate::plan::Options;
 use crate::world::run;
@@ -123,6 +123,8 @@ fn rules(bug: Bug) -> &'static [Rule] {
         Bug::SkipEvent => &[LOG_FOLLOWED],
         Bug::PublishNext => &[ONE_MESSAGE],
         Bug::KeepAnybody => &[KEPT_BY_ITS_OWN],
+        Bug::KeepTooLong => &[TIME_OF_STEP_HOLDS],
+        Bug::ForgetAskedRest => &[REST_BETWEEN_TRIES],
         Bug::UncountedAttempt | Bug::HastyLadder => &[LADDER_HOLDS],
         Bug::FireWithoutKey => &[FIRES_ONCE, ONE_RUN_A_KEY],
         Bug::IgnoreCatchUp | Bug::LoseFiring => &[FIRES_ONCE],

@@ -39,7 +39,7 @@ fn a_short_document_has_sensible_defaults() {
     let step = &workflow.steps[0];
     assert_eq!((step.kind.as_str(), step.pool.as_str()), ("T", "p"));
     assert_eq!(step.retry, RetryPolicy::fixed(3, Interval::ZERO));
-    assert_eq!(step.timeout, secs(15 * 60));
+    assert_eq!((step.timeout, step.kept_max()), (secs(15 * 60), None), "nobody has set it");
     assert_eq!(step.on_timeout, TimeoutMode::Republish);
     assert_eq!((step.params.as_ref(), step.gate.as_ref(), step.poll), (None, None, None));
     assert!(!step.continue_on_failure);
@@ -63,6 +63,7 @@ steps:
     let delay = Delay::Fixed(secs(5));
     assert_eq!(one.retry, RetryPolicy { attempts_max: 7, delay, jitter_percent: 50 });
     assert_eq!((two.timeout, two.on_timeout), (secs(90), TimeoutMode::Fail));
+    assert_eq!((one.kept_max(), two.kept_max()), (Some(secs(3600)), Some(secs(90))));
     assert_eq!(two.retry, RetryPolicy::fixed(3, secs(60)), "the step's own policy, whole");
 }
 

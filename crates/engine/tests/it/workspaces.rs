@@ -5,6 +5,7 @@ mod credits;
 mod faults;
 mod restarts;
 mod several;
+mod timeouts;
 mod told;
 
 use std::sync::Arc;

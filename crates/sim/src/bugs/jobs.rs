@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use stepwell_core::credit::{CreditState, Credits, Movement, MovementKind, Restore};
+use stepwell_core::duration::Interval;
 use stepwell_core::effect::Directive;
 use stepwell_core::entry::{Entry, Record};
+use stepwell_core::retry::RetryPolicy;
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 use stepwell_store::{Advance, Create, Group, Item, Trigger};
@@ -41,7 +43,9 @@ impl Bug {
                 advance.events.extend(ends);
             }
             Self::UncountedAttempt => forget_attempt(advance, stored),
-            Self::HastyLadder => hurry(advance),
+            Self::HastyLadder => hurry(advance, |_| Interval::ZERO),
+            Self::ForgetAskedRest => hurry(advance, by_policy),
+            Self::KeepTooLong => keep_too_long(advance),
             _ => {}
         }
     }
@@ -151,13 +155,34 @@ fn forget_attempt(advance: &mut Advance, stored: Option<&Run>) {
     }
 }
 
-fn hurry(advance: &mut Advance) {
+fn hurry(advance: &mut Advance, rest: impl Fn(&Run) -> Interval) {
     let run = Arc::make_mut(&mut advance.run);
     for record in &mut advance.records {
         for entry in &mut record.entries {
             if let Entry::RunRetryScheduled { retry_at, .. } = entry {
-                *retry_at = record.at;
-                run.retry_at = Some(record.at);
+                *retry_at = record.at.after(rest(run));
+                run.retry_at = Some(*retry_at);
+            }
+        }
+    }
+}
+
+fn by_policy(run: &Run) -> Interval {
+    let rest = |policy: &RetryPolicy| policy.delay_after(run.attempt, run.id(), u32::MAX);
+    run.run_retry().map_or(Interval::ZERO, rest)
+}
+
+fn keep_too_long(advance: &mut Advance) {
+    let Some(keeping) = advance.run.keeping() else { return };
+    let run = Arc::make_mut(&mut advance.run);
+    for record in &mut advance.records {
+        for entry in &mut record.entries {
+            let Entry::LeaseExtended { step, expires_at } = entry else { continue };
+            *expires_at = record.at.after(keeping.lease);
+            let step = &mut run.steps[step.position()];
+            if let Some(lease) = &mut step.lease {
+                lease.expires_at = *expires_at;
+                step.wake_at = Some(*expires_at);
             }
         }
     }

@@ -172,6 +172,7 @@ probes! {
     NextFound = "a worker that was told nothing, and found what to go on with",
     AttemptLost = "a worker that learned from a sign of life that its attempt was over",
     LeaseRanOut = "an attempt of a job that ended because its worker was silent",
+    OutOfTime = "an attempt of a job that ended because a step took longer than it may",
     NobodyTookIt = "a message of a job that nobody took in time",
     CreditsShort = "a job that its account did not cover",
     Overspent = "a job that cost more than was set aside",

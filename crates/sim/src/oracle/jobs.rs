@@ -63,6 +63,7 @@ impl Oracle {
     fn look_why(&mut self, error: &StepError) {
         match error.code.as_str() {
             "lease_expired" => self.saw(Probe::LeaseRanOut),
+            "attempt_timed_out" => self.saw(Probe::OutOfTime),
             "unclaimed" => self.saw(Probe::NobodyTookIt),
             _ => {}
         }

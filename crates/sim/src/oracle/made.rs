@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use stepwell_core::duration::Interval;
 use stepwell_core::id::LeaseId;
 use stepwell_core::step::{Outcome, StepError};
 
@@ -26,6 +27,14 @@ impl Made {
     pub(super) fn failed(&self, lease: LeaseId, error: &StepError) -> bool {
         self.of(lease)
             .any(|outcome| matches!(outcome, Outcome::Failed { error: made, .. } if made == error))
+    }
+
+    /// The rest that whoever failed with this error has asked for.
+    pub(super) fn asked(&self, lease: LeaseId, error: &StepError) -> Option<Interval> {
+        self.of(lease).find_map(|outcome| match outcome {
+            Outcome::Failed { error: made, retry_after, .. } if made == error => *retry_after,
+            _ => None,
+        })
     }
 
     pub(super) fn unfinished(&self, lease: LeaseId) -> bool {

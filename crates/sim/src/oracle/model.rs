@@ -48,6 +48,10 @@ pub(crate) struct Model {
     rest_is_lost: bool,
     gates: BTreeSet<String>,
     attempt: u32,
+    /// attempts of the whole run that a worker has taken
+    begun: u32,
+    /// the message of the attempt waits for a worker
+    queued: bool,
     retry_at: Option<Timestamp>,
     /// what a person said about a step in the record that is being read
     operated: Option<(StepIndex, OperationKind)>,
@@ -68,6 +72,10 @@ pub(crate) struct StepModel {
     pub(crate) attempt: u32,
     /// a worker said that it has the newest attempt
     pub(crate) acked: bool,
+    /// when whoever keeps the newest attempt must be done
+    deadline: Option<Timestamp>,
+    /// its worker asked for no other attempt before
+    not_before: Option<Timestamp>,
     tries: u32,
     polling_since: Option<Timestamp>,
     undone: bool,
@@ -124,6 +132,8 @@ impl Model {
             rest_is_lost: false,
             gates: BTreeSet::new(),
             attempt: 1,
+            begun: 0,
+            queued: true,
             retry_at: None,
             operated: None,
             starting: false,
@@ -147,6 +157,9 @@ impl Model {
                 format!("{} follows the end of the run", entry.word())
             })?;
             self.read_entry(entry, record.at, made)?;
+        }
+        for step in record.entries.iter().filter_map(Entry::step) {
+            self.time_holds(step)?;
         }
         self.ended_exactly_when_all_steps_have()
     }
@@ -212,6 +225,7 @@ impl Model {
         let allowed = self.run_retry().map_or(1, |policy| policy.attempts_max);
         TRIES_BOUNDED.check(attempt <= allowed, || format!("attempt {attempt} of {allowed}"))?;
         self.attempt = attempt;
+        self.queued = true;
         self.retry_at = None;
         for step in &mut self.steps {
             if step.stage == (Stage::Retrying { until: None }) {
@@ -240,10 +254,8 @@ impl Model {
                 self.set(step, Stage::Leased { lease: *lease, until: *expires_at });
             }
             Entry::LeaseExtended { expires_at, .. } => self.extended(step, *expires_at, at)?,
-            Entry::AttemptPublished { .. } | Entry::StepAcked { .. } => {
-                self.lease_of(step)?;
-                self.model_mut(step).acked |= matches!(entry, Entry::StepAcked { .. });
-            }
+            Entry::AttemptPublished { .. } => drop(self.lease_of(step)?),
+            Entry::StepAcked { .. } => self.taken(step, at)?,
             Entry::StepPolling { next_at, .. } => {
                 let (lease, until) = self.lease_of(step)?;
                 let lost = self.model(step).polling_since.is_some();
@@ -283,6 +295,7 @@ impl Model {
         match entry {
             Entry::AttemptFailed { error, retry_at, counted, .. } => {
                 self.attempt_ended(step, error, at, made)?;
+                self.ask_for_rest(step, error, at, made)?;
                 self.step_must_rest(step, at, *retry_at)?;
                 let model = self.model_mut(step);
                 model.polling_since = None;
@@ -293,6 +306,7 @@ impl Model {
             }
             Entry::StepHeld { error, .. } => {
                 self.attempt_ended(step, error, at, made)?;
+                self.ask_for_rest(step, error, at, made)?;
                 self.model_mut(step).polling_since = None;
                 self.set(step, Stage::Retrying { until: None });
             }
@@ -353,10 +367,11 @@ impl Model {
         }
         let (lease, until) = self.lease_of(step)?;
         if error.code == "attempt_timed_out" {
+            let sound = until <= at && self.is_out_of_time(step, until);
             return TIMED_OUT_WAS_LIVE
-                .check(until <= at, || format!("step {} timed out at {at}, due {until}", step.0));
+                .check(sound, || format!("step {} timed out at {at}, due {until}", step.0));
         }
-        if let Some(verdict) = self.ended_by_silence(step, error, until <= at) {
+        if let Some(verdict) = self.ended_by_silence(step, error, until, at) {
             return verdict;
         }
         let unpolled = error.code == "poll_not_configured" && made.unfinished(lease);
@@ -376,6 +391,7 @@ impl Model {
         })?;
         model.attempt = attempt;
         model.acked = false;
+        (model.deadline, model.not_before) = (None, None);
         model.tries += 1;
         model.polling_since = None;
         let tries = model.tries;

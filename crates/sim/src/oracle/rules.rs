@@ -87,7 +87,7 @@ rules! {
     TENANTS_APART = "I40", "a list of one tenant's runs shows no other tenant's";
     NO_MARKER_LEFT = "I41", "what a worker is given has no placeholder left in it";
     SAME_SEED_SAME_WORLD = "I43", "the same seed gives the same events";
-    REST_BETWEEN_TRIES = "I44", "between two tries lies at least the rest that the policy asks for";
+    REST_BETWEEN_TRIES = "I44", "between two tries lies at least the rest that the policy, or the worker, asks for";
     DUE_ROW = "I45", "whatever waits for a moment is found by that moment";
     KERNEL_SOUND = "I46", "the kernel's own invariants hold after every decision";
     PHASE_FIRST = "B01", "a step of a member begins only when its phase has begun";
@@ -112,6 +112,7 @@ rules! {
     COVERED_FIRST = "W09", "no job is let in whose account does not cover it, and none refused that it covers";
     BOOKED_ONCE = "W10", "what a worker spends on an attempt is booked once, and nothing else is";
     KEPT_BY_ITS_OWN = "W11", "a lease is extended only by a word of whoever has it";
+    TIME_OF_STEP_HOLDS = "W12", "nobody keeps a step of a job longer than it may take, whatever signs of life come";
     EVERY_RUN_ENDS = "L1", "when faults end, every run that is not held ends in bounded time";
     NOTHING_FORGOTTEN = "L2", "when faults end, nothing waits for its timeout to be sent again";
     NO_STORM = "L8", "when faults end, the work that is left takes a bounded number of commits";

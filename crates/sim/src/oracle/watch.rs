@@ -347,7 +347,8 @@ impl Oracle {
         watched.replayed.version = record.version;
         // As it was before: the same record may begin the next attempt.
         self.nothing_forgotten(&watched.model, record)?;
-        watched.model.read(record, &self.made)
+        watched.model.read(record, &self.made)?;
+        watched.model.attempts_are_begun(&watched.replayed)
     }
 
     /// No instance's clock is further off than the world says, and nothing it does is dated later.

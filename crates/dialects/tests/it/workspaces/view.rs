@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use stepwell_core::command::{Act, Command};
 use stepwell_core::definition::CancelMode;
 use stepwell_core::duration::Interval;
-use stepwell_core::id::RunId;
+use stepwell_core::id::{RunId, StepIndex};
+use stepwell_core::step::StepError;
 use stepwell_dialects::workspaces::view::{job as view, step_cursor, summary};
 
 use super::{done, failed, job, pretty, report};
@@ -94,6 +95,28 @@ fn a_job_that_failed_for_good_is_dead_and_one_that_was_stopped_is_canceled() {
     let by = Act::new("portal", "");
     unseen.tell(&Command::Cancel { mode: Some(CancelMode::Immediate), by });
     assert_eq!(fields(&unseen, &["attempts", "started_at"]), "0 null", "no worker ever had it");
+}
+
+#[test]
+fn an_attempt_whose_message_nobody_took_is_not_shown() {
+    // C-009, C-021, C-022, X-117, X-119: neither while it waits, nor when the job ends before.
+    let queued_again = || {
+        let mut world = job(&json!({"max_attempts": 3}));
+        report(&mut world, "listen", failed("noise", true), "0");
+        world.wait_secs(60);
+        world.tell(&Command::Wake);
+        world
+    };
+    let shown = |world: &World| fields(world, &["status", "attempts"]);
+    assert_eq!(shown(&queued_again()), r#""queued" 1"#);
+    let mut canceled = queued_again();
+    canceled.tell(&Command::Cancel { mode: None, by: Act::new("portal", "") });
+    assert_eq!(shown(&canceled), r#""canceled" 1"#);
+    let mut dead = queued_again();
+    let lease = dead.run.steps[0].lease.expect("its message waits").id;
+    let error = StepError::new("job_undelivered", "delivered 5 times and never settled");
+    dead.tell(&Command::Undelivered { step: StepIndex(0), lease, error });
+    assert_eq!(shown(&dead), r#""dead" 1"#);
 }
 
 #[test]

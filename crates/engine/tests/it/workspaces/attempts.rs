@@ -107,7 +107,7 @@ async fn a_message_that_is_given_up_makes_its_job_dead() {
         assert!(world.take_now().await.is_empty(), "nobody gets it a sixth time");
         world.after(0, job, |run| run.status.is_terminal()).await;
         let run = world.run(job).await;
-        assert_eq!((run.status, run.attempt), (RunStatus::Failed, 1));
+        assert_eq!((run.status, run.attempts_begun()), (RunStatus::Failed, 0), "nobody began it");
         assert_eq!(run.error.as_ref().map(|it| it.code.as_str()), Some("job_undelivered"));
         let letters = world.store.dead_letters(Default::default()).await.expect("kept");
         assert_eq!(letters.len(), 1);

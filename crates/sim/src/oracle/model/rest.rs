@@ -3,12 +3,27 @@
 use stepwell_core::duration::Interval;
 use stepwell_core::id::StepIndex;
 use stepwell_core::retry::{Delay, RetryPolicy};
+use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
-use super::{Model, Verdict};
+use super::{Model, Stage, StepModel, Verdict};
+use crate::oracle::made::Made;
 use crate::oracle::rules::REST_BETWEEN_TRIES;
 
 impl Model {
+    /// Whoever failed may have asked for a rest.
+    pub(super) fn ask_for_rest(
+        &mut self,
+        step: StepIndex,
+        error: &StepError,
+        at: Timestamp,
+        made: &Made,
+    ) -> Verdict {
+        let (lease, _) = self.lease_of(step)?;
+        self.model_mut(step).not_before = made.asked(lease, error).map(|rest| at.after(rest));
+        Ok(())
+    }
+
     /// A worker may ask for more than its policy does, and a bus may need more; nobody gets less.
     pub(super) fn step_must_rest(
         &self,
@@ -19,6 +34,7 @@ impl Model {
         let by_policy = least_rest(&self.spec(step).retry, self.model(step).tries);
         // Where one worker keeps an attempt, it is the whole run that rests.
         let earliest = if self.keeping().is_some() { at } else { at.after(by_policy) };
+        let earliest = self.model(step).not_before.map_or(earliest, |asked| asked.max(earliest));
         REST_BETWEEN_TRIES.check(retry_at >= earliest, || {
             format!("step {} is tried again at {retry_at}, due no earlier than {earliest}", step.0)
         })
@@ -26,7 +42,10 @@ impl Model {
 
     pub(super) fn run_must_rest(&self, at: Timestamp, retry_at: Timestamp) -> Verdict {
         let Some(policy) = self.run_retry() else { return Ok(()) };
-        let earliest = at.after(least_rest(policy, self.attempt));
+        let by_policy = at.after(least_rest(policy, self.attempt));
+        let held = |step: &&StepModel| step.stage == Stage::Retrying { until: None };
+        let asked = self.steps.iter().filter(held).filter_map(|step| step.not_before).max();
+        let earliest = asked.map_or(by_policy, |asked| asked.max(by_policy));
         REST_BETWEEN_TRIES.check(retry_at >= earliest, || {
             format!("the run is tried again at {retry_at}, due no earlier than {earliest}")
         })
