@@ -97,7 +97,10 @@ impl Sweeper {
         let (stubs, firings) = (before(retention.stubs), before(retention.firings));
         let forgotten = shared.store.forget(stubs, firings, SMALL_PAGE).await?;
         let events = shared.store.sweep_events(before(retention.events), SMALL_PAGE).await?;
-        let lines = shared.store.fold_ledger(before(retention.ledger), SMALL_PAGE).await?;
+        let lines = match retention.ledger {
+            Some(_) => shared.store.fold_ledger(before(retention.ledger), SMALL_PAGE).await?,
+            None => 0,
+        };
         let more = [forgotten, events, lines].into_iter().any(|count| count >= SMALL_PAGE);
         if !more {
             self.small_at_ms = now_ms.saturating_add(SMALL_PERIOD_MS);

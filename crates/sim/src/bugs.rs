@@ -112,6 +112,8 @@ bugs! {
     ChargeTheFree = "charge-the-free",
     /// nobody asks whether an account covers a job
     IgnoreBalance = "ignore-balance",
+    /// old lines of a ledger are deleted, and nothing is carried
+    DropOldLines = "drop-old-lines",
     /// the end of a job is not told with the decision that ends it
     ForgetEvent = "forget-event",
     /// the end of a job is told twice

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use stepwell_connectors::clock::Clock;
 use stepwell_connectors::egress::{Egress, Policy};
 use stepwell_connectors::source::Source;
-use stepwell_engine::{Engine, IdSource, Parts, Scheduler, Settings, Sources};
+use stepwell_engine::{Engine, IdSource, Parts, Retention, Scheduler, Settings, Sources};
 
 use crate::bugs::Bug;
 use crate::bus::SimBus;
@@ -141,6 +141,7 @@ impl Instances {
                 cached_runs_max: shared.plan.cached_runs_max,
                 ids: self.ids.clone(),
                 ownership: shared.plan.ownership,
+                retention: Retention { ledger: shared.plan.ledger_kept, ..Retention::default() },
                 scheduler: scheduler(shared, life),
                 ..Settings::default()
             },

@@ -80,6 +80,8 @@ pub struct Plan {
     pub workspaces: bool,
     /// and some of them are made by triggers
     pub triggers: bool,
+    /// how long lines of ledgers are kept before they are folded; `None`: there are none
+    pub ledger_kept: Option<Interval>,
     /// how often sources are asked
     pub tick: Interval,
     /// workflows to choose from
@@ -130,6 +132,7 @@ impl Plan {
             batches: options.batches.unwrap_or_else(|| batches(seed)),
             workspaces: has_workspaces(seed),
             triggers: has_workspaces(seed) && Chance::of(seed, "triggers").permille(400),
+            ledger_kept: has_workspaces(seed).then(|| ledger_kept(seed)),
             tick: Interval::from_secs(*Chance::of(seed, "tick").one_of(&[30, 60, 300])),
             workflows: 1 + chance.index(4),
             chaos_ms: chance.between(5, 90) * 60_000,
@@ -158,6 +161,11 @@ fn batches(seed: u64) -> usize {
 
 fn has_workspaces(seed: u64) -> bool {
     Chance::of(seed, "workspaces").below(3) == 0
+}
+
+/// Not as long as worlds last: what jobs move is folded while others go on.
+fn ledger_kept(seed: u64) -> Interval {
+    Interval::from_secs(*Chance::of(seed, "ledger").one_of(&[1, 60, 600, 1_800]))
 }
 
 /// In half of the worlds one instance follows the other; in the others two or three share the store.

@@ -115,7 +115,7 @@ fn rules(bug: Bug) -> &'static [Rule] {
         Bug::RemoveTwice => &[REMOVAL_ONCE],
         Bug::PhaseEndsEarly => &[PHASE_OVER],
         Bug::ShareLease => &[ONE_PASS],
-        Bug::ForgetRelease | Bug::ChargeTheFree => &[BOOKS_BALANCE],
+        Bug::ForgetRelease | Bug::ChargeTheFree | Bug::DropOldLines => &[BOOKS_BALANCE],
         Bug::SpendTwice => &[BOOKED_ONCE],
         Bug::RestoreAlways => &[SETTLED_AT_END],
         Bug::IgnoreBalance => &[COVERED_FIRST],

@@ -516,6 +516,7 @@ impl Store for SimStore {
         seen_keys(runbook: String, present: Vec<String>) -> Vec<String>;
         note_keys(runbook: String, keys: Vec<String>) -> ();
         grant(grant: Grant) -> Granted;
+        fold_ledger(before: Timestamp, limit: usize) -> usize;
         put_subscription(subscription: Subscription) -> ();
         delete_subscription(id: String) -> bool;
     }
@@ -563,7 +564,6 @@ impl Store for SimStore {
         known_firings(tenant: Tenant, trigger: String, keys: Vec<String>) -> Vec<bool>;
         tenant_policies() -> Vec<(Tenant, TenantPolicy)>;
         sweep_events(before: Timestamp, limit: usize) -> usize;
-        fold_ledger(before: Timestamp, limit: usize) -> usize;
         account(tenant: Tenant) -> Account;
         ledger(tenant: Tenant, run: Option<RunId>, before: Option<i64>, limit: usize)
             -> Vec<LedgerLine>;

@@ -69,9 +69,10 @@ pub(crate) struct LedgerEntry {
     /// when
     #[schema(format = DateTime)]
     at: String,
-    /// `granted`, `reserved`, `spent`, `released` or `restored`
+    /// `granted`, `reserved`, `spent`, `released`, `restored`, or `carried`: what jobs moved on a day long
+    /// past, in one line
     kind: String,
-    /// the job that moved them; null if somebody granted them
+    /// the job that moved them; null if somebody granted them, or many jobs moved them
     job_id: Option<uuid::Uuid>,
     /// what it added to the balance
     balance: f64,
@@ -85,7 +86,7 @@ pub(crate) struct LedgerEntry {
     reserved_after: f64,
     /// what was spent after it
     spent_after: f64,
-    /// by whom; empty for a job
+    /// by whom; empty for jobs
     actor: String,
     /// in their words
     reason: String,

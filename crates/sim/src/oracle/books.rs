@@ -23,20 +23,19 @@ pub struct BooksSeen {
     pub tenant: Tenant,
     /// as it stands
     pub account: Account,
-    /// every line
+    /// every line, oldest first
     pub lines: Vec<LedgerLine>,
 }
 
 impl Oracle {
     /// An account was read back.
-    pub(super) fn books_balance(&self, seen: &BooksSeen) -> Result<(), Violation> {
-        let BooksSeen { tenant, account, lines } = seen;
-        let sum = lines.iter().fold(Account::default(), |sum, line| sum.after(&line.movement));
-        BOOKS_BALANCE.check(sum == *account, || {
-            format!("{tenant} has {account:?}, and its ledger says {sum:?}")
-        })?;
+    pub(super) fn books_balance(&mut self, seen: &BooksSeen) -> Result<(), Violation> {
+        chained(seen)?;
+        self.folded(seen)?;
+        let tenant = &seen.tenant;
+        let Some(lines) = self.jobs.lines.get(tenant) else { return Ok(()) };
         let mut moved: BTreeMap<RunId, CreditState> = BTreeMap::new();
-        for line in lines {
+        for line in lines.values() {
             if let Some(run) = line.run {
                 let state = moved.entry(run).or_default();
                 *state = state.after(&line.movement);
@@ -51,10 +50,35 @@ impl Oracle {
             })?;
         }
         BOOKS_BALANCE.check(moved.is_empty(), || format!("nobody knows {moved:?}"))?;
-        granted_once(lines)?;
+        granted_once(lines.values())?;
         let promised = |line: &&LedgerLine| line.movement.kind == MovementKind::Reserved;
-        let uncovered = lines.iter().filter(promised).find(|line| line.after.balance < NONE);
+        let uncovered = lines.values().filter(promised).find(|line| line.after.balance < NONE);
         COVERED_FIRST.check(uncovered.is_none(), || format!("{uncovered:?}"))
+    }
+
+    /// Remembers the lines that are new, and compares those that stand for others with what they were.
+    fn folded(&mut self, seen: &BooksSeen) -> Result<(), Violation> {
+        let known = self.jobs.lines.entry(seen.tenant.clone()).or_default();
+        let (mut upto, mut carried) = (0, false);
+        for line in &seen.lines {
+            if line.movement.kind == MovementKind::Carried {
+                let parts: Vec<&LedgerLine> =
+                    known.range(upto + 1..=line.id).map(|(_, line)| line).collect();
+                BOOKS_BALANCE.check(stands_for(line, &parts), || {
+                    format!("{line:?} does not stand for {parts:?}")
+                })?;
+                carried = true;
+            } else {
+                known.insert(line.id, line.clone());
+                let lost = known.range(upto + 1..line.id).next();
+                BOOKS_BALANCE.check(lost.is_none(), || format!("{lost:?} is no longer told"))?;
+            }
+            upto = line.id;
+        }
+        if carried {
+            self.saw(Probe::Folded);
+        }
+        Ok(())
     }
 
     /// A job was refused for its price.
@@ -130,10 +154,35 @@ fn settled(
     })
 }
 
+/// Each line leads from the one before to what it says, and the last one to the account.
+fn chained(seen: &BooksSeen) -> Result<(), Violation> {
+    let BooksSeen { tenant, account, lines } = seen;
+    let mut sum = Account::default();
+    for line in lines {
+        sum = sum.after(&line.movement);
+        BOOKS_BALANCE.check(sum == line.after, || {
+            format!("{tenant} had {sum:?}, and its ledger says {line:?}")
+        })?;
+    }
+    BOOKS_BALANCE
+        .check(sum == *account, || format!("{tenant} has {account:?}, and its ledger says {sum:?}"))
+}
+
+/// Whether a carried line is what these lines were: of runs, of one day, and as much as all of them.
+fn stands_for(line: &LedgerLine, parts: &[&LedgerLine]) -> bool {
+    let zero = Movement { kind: MovementKind::Carried, balance: NONE, reserved: NONE, spent: NONE };
+    let sum = parts.iter().fold(zero, |sum, part| sum.carried_with(&part.movement));
+    let newest = parts.last().is_some_and(|it| (it.id, it.at) == (line.id, line.at));
+    newest
+        && line.movement == sum
+        && line.run.is_none()
+        && parts.iter().all(|part| part.run.is_some() && part.day() == line.day())
+}
+
 /// A grant has one line, however often it was asked for.
-fn granted_once(lines: &[LedgerLine]) -> Result<(), Violation> {
+fn granted_once<'a>(lines: impl Iterator<Item = &'a LedgerLine>) -> Result<(), Violation> {
     let mut reasons = BTreeSet::new();
-    let granted = lines.iter().filter(|line| line.run.is_none());
+    let granted = lines.filter(|line| line.run.is_none());
     let mut twice = granted.filter(|line| !reasons.insert(&line.reason));
     let twice = twice.next();
     BOOKS_BALANCE.check(twice.is_none(), || format!("{twice:?} was granted twice"))

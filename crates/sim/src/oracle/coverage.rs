@@ -177,6 +177,7 @@ probes! {
     CreditsShort = "a job that its account did not cover",
     Overspent = "a job that cost more than was set aside",
     Restored = "a job that gave back what it had spent",
+    Folded = "lines of a ledger that became one",
     Fired = "a job that a trigger made",
     PassedOver = "firings that were passed over, and noted",
 }

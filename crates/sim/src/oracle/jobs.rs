@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepwell_core::definition::Part;
 use stepwell_core::entry::{Entry, Record};
-use stepwell_core::id::{LeaseId, StepIndex};
+use stepwell_core::id::{LeaseId, StepIndex, Tenant};
 use stepwell_core::run::{Dialect, Run};
 use stepwell_core::step::{StepError, StepStatus};
-use stepwell_store::{EventPlace, Events, StoredEvent, StoredHeader};
+use stepwell_store::{EventPlace, Events, LedgerLine, StoredEvent, StoredHeader};
 
 use super::model::least_rest;
 use super::rules::{
@@ -25,6 +25,8 @@ pub(super) struct Jobs {
     words: BTreeMap<LeaseId, (u32, u32)>,
     /// leases whose price is booked
     pub(super) paid: BTreeSet<LeaseId>,
+    /// every line that stood in a ledger, whether it is folded by now or not
+    pub(super) lines: BTreeMap<Tenant, BTreeMap<i64, LedgerLine>>,
     /// the log as somebody follows it
     upto: EventPlace,
     followed: BTreeSet<EventPlace>,

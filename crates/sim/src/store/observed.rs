@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use stepwell_core::credit::MovementKind;
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_store::{EventFilter, EventPlace, Store, StoredHeader};
 
 use super::ALL;
+use crate::bugs::Bug;
 use crate::oracle::{BooksSeen, Observed, is_told};
 use crate::shared::Shared;
 
@@ -35,7 +37,11 @@ pub(super) async fn observe_books(
     for tenant in tenants {
         let account = shared.memory.account(tenant.clone()).await;
         let lines = shared.memory.ledger(tenant.clone(), None, None, ALL).await;
-        if let (Ok(account), Ok(lines)) = (account, lines) {
+        if let (Ok(account), Ok(mut lines)) = (account, lines) {
+            lines.reverse();
+            if shared.has(Bug::DropOldLines) {
+                lines.retain(|line| line.movement.kind != MovementKind::Carried);
+            }
             books.push(BooksSeen { tenant, account, lines });
         }
     }

@@ -51,6 +51,9 @@ pub(crate) struct RetentionArguments {
     /// Jobs a second of that load
     #[arg(long, default_value_t = 500, value_name = "N", requires = "flat")]
     rate: u64,
+    /// Jobs of that load are charged, and lines of ledgers are kept as long as jobs
+    #[arg(long, requires = "flat")]
+    charged: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
@@ -65,7 +68,7 @@ pub(super) async fn figures(
     let data = place.join("server");
     if arguments.flat {
         tell("watching the size of the files for a minute");
-        return flat(&data, arguments.rate).await;
+        return flat(&data, arguments).await;
     }
     tell("filling a store with jobs of last week");
     let filler = start(&data, Some(behind(BEHIND, 1)), kept_for(KEPT)).await?;
@@ -112,9 +115,17 @@ async fn measure(running: &Running, jobs: u64) -> Result<Measured, BenchError> {
 }
 
 /// The size of the files at each quarter of an hour under a constant load.
-async fn flat(data: &Path, jobs_per_s: u64) -> Result<Map<String, Value>, Failure> {
-    let retention = Retention { stubs: Some(STUBS_KEPT_SHORTLY), ..kept_for(KEPT_SHORTLY) };
+async fn flat(data: &Path, arguments: &RetentionArguments) -> Result<Map<String, Value>, Failure> {
+    let (jobs_per_s, charged) = (arguments.rate, arguments.charged);
+    let retention = Retention {
+        stubs: Some(STUBS_KEPT_SHORTLY),
+        ledger: Some(KEPT_SHORTLY),
+        ..kept_for(KEPT_SHORTLY)
+    };
     let running = start(data, Some(behind(WATCHED, FACTOR)), retention).await?;
+    if charged {
+        load::grant(&running.engine, jobs_per_s * WATCHED.as_millis()).await?;
+    }
     let quarter = Duration::from(WATCHED) / FACTOR / 4;
     let slices = u64::try_from(Duration::from_secs(1).as_millis() / SLICE.as_millis()).unwrap_or(1);
     let mut jobs = 0;
@@ -124,7 +135,13 @@ async fn flat(data: &Path, jobs_per_s: u64) -> Result<Map<String, Value>, Failur
         while began.elapsed() < quarter * mark {
             let next = Instant::now() + SLICE;
             let count = jobs_per_s.div_ceil(slices);
-            load::work(std::slice::from_ref(&running.engine), count).await?;
+            let engines = std::slice::from_ref(&running.engine);
+            let worked = if charged {
+                load::work_charged(engines, count).await
+            } else {
+                load::work(engines, count).await
+            };
+            worked?;
             jobs += count;
             tokio::time::sleep_until(next.into()).await;
         }
@@ -136,6 +153,7 @@ async fn flat(data: &Path, jobs_per_s: u64) -> Result<Map<String, Value>, Failur
     let growth = (files_mb[3] - files_mb[0]) / files_mb[0] * 100.0;
     Ok(object(json!({
         "jobs": jobs,
+        "charged": charged,
         "jobs_per_s": round(jobs as f64 / began.elapsed().as_secs_f64()),
         "swept": swept,
         "file_mb": files_mb.iter().copied().map(round).collect::<Vec<f64>>(),

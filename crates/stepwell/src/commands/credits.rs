@@ -19,7 +19,7 @@ pub(crate) enum CreditsCommand {
     Show(ShowArguments),
     /// Put credits into the account of a workspace, or take them out with a negative amount
     Grant(GrantArguments),
-    /// Show every movement in the account of a workspace, newest first
+    /// Show the movements in the account of a workspace, newest first; old ones are one line a day
     Ledger(LedgerArguments),
 }
 

@@ -77,7 +77,7 @@ pub(crate) enum Kind {
 const HIDDEN: &str = "(set, not shown)";
 
 /// Every setting, in the order it is shown.
-pub(crate) const SETTINGS: [Setting; 39] = [
+pub(crate) const SETTINGS: [Setting; 40] = [
     Setting {
         key: "output",
         flag: "output",
@@ -261,6 +261,15 @@ pub(crate) const SETTINGS: [Setting; 39] = [
         kind: Kind::Duration,
         default: Some("30d"),
         help: "How long events are kept for consumers that come back",
+    },
+    Setting {
+        key: "retention_ledger",
+        flag: "retention-ledger",
+        scope: Scope::Serve,
+        kind: Kind::Duration,
+        default: Some("90d"),
+        help: "How long every movement of credits has its own line; older ones become one line a \
+               workspace and day",
     },
     Setting {
         key: "charge_credits",

@@ -165,6 +165,7 @@ fn retention(config: &Config) -> Retention {
         commands: Keep { ended: commands, failed: time("retention_failed").or(commands) },
         stubs: time("retention_stubs"),
         events: time("retention_events"),
+        ledger: time("retention_ledger"),
         ..Retention::default()
     }
 }

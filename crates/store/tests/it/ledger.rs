@@ -128,3 +128,40 @@ async fn a_ledger_of_an_earlier_release_is_folded_too() {
     assert_eq!(lines[0].movement.spent, Credits::whole(3));
     assert_eq!(store.check().await.unwrap(), Vec::<String>::new());
 }
+
+/// A run of a tenant that moves credits three hundred times in an hour.
+fn busy(tenant: &str, number: u64, hour: u64) -> Item {
+    let header = Header { tenant: Tenant::new(tenant), ..world::header(number) };
+    let begun = world::started(Header { created_at: world::at(hour * 3_600), ..header });
+    let spent = CreditState::default().spend(Credits::whole(1));
+    world::item(Create { credits: vec![spent; 300], ..begun })
+}
+
+// C-005, X-161: under a constant load of movements the file does not grow.
+#[tokio::test]
+async fn a_ledger_that_is_folded_stays_small() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("stepwell.db");
+    let store = Arc::new(SqliteStore::open(&path, Options::default()).unwrap());
+    let epoch = store.open_epoch("one").await.unwrap();
+    let pages = || {
+        let db = Connection::open(&path).unwrap();
+        db.pragma_query_value(None, "page_count", |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let tenants = ["acme", "globex", "initech"];
+    let mut sizes = Vec::new();
+    for hour in 0..40 {
+        let busy = (0..).zip(tenants).map(|(place, it)| busy(it, 1 + 3 * hour + place, hour));
+        store.commit(Group::of(epoch, busy.collect())).await.unwrap();
+        let before = world::at(hour.saturating_sub(2) * 3_600);
+        while store.fold_ledger(before, 250).await.unwrap() > 0 {}
+        sizes.push(pages());
+    }
+    let (early, late) = (sizes[7], sizes[39]);
+    // The runs are kept; with every line of theirs it would be five times as large.
+    assert!(late * 100 < early * 120, "{sizes:?}");
+    for tenant in tenants.map(Tenant::new) {
+        let lines = store.ledger(tenant, None, None, 9_999).await.unwrap();
+        assert_eq!(lines.len(), 2 + 3 * 300, "a line for each day, and those of three hours");
+    }
+}

@@ -1,7 +1,9 @@
 //! The account of a workspace, moved with every decision.
 
+use std::time::Duration;
+
 use stepwell_core::command::{Act, Command};
-use stepwell_core::credit::{Credits, Restore};
+use stepwell_core::credit::{Credits, MovementKind, Restore};
 use stepwell_core::id::RunId;
 use stepwell_core::run::RunStatus;
 use stepwell_engine::EngineError;
@@ -117,5 +119,34 @@ async fn a_job_that_is_not_charged_counts_what_it_spends() {
         let (run, _) = done(&world, work, 4).await;
         assert_eq!(run.credits.map(|it| it.spent), Some(Credits::whole(4)));
         assert_eq!(account(&world).await, (0, 0, 0));
+    }
+}
+
+// after ninety days the lines of jobs are one a day; grants and sums stay.
+#[tokio::test]
+async fn old_lines_of_jobs_are_carried_in_one() {
+    let place = tempfile::tempdir().expect("a place");
+    for store in stores(&place) {
+        let world = world_on(store).await;
+        grant(&world, 100).await;
+        create(&world, priced(10, Restore::Never)).await;
+        let work = take(&world).await;
+        let (_, next) = done(&world, work, 4).await;
+        let (_, next) = done(&world, next.expect("render"), 1).await;
+        done(&world, next.expect("send"), 0).await;
+        assert_eq!(account(&world).await, (95, 0, 5));
+        let kinds = async || -> Vec<MovementKind> {
+            let lines = world.store.ledger(acme(), None, None, 1_000).await.expect("a ledger");
+            lines.iter().map(|line| line.movement.kind).collect()
+        };
+        use MovementKind::{Carried, Granted, Released, Reserved, Spent};
+        assert_eq!(kinds().await, [Released, Spent, Spent, Reserved, Granted]);
+        world.clock.advance(Duration::from_secs(91 * 24 * 3_600));
+        while kinds().await.len() > 2 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(kinds().await, [Carried, Granted]);
+        assert_eq!(account(&world).await, (95, 0, 5));
+        world.engine.stop().await;
     }
 }

@@ -150,7 +150,9 @@ impl From<LedgerLine> for LineView {
 
 /// Read the ledger of a workspace, newest first
 ///
-/// Each line says what moved, why, and what the account was after it.
+/// Each line says what moved, why, and what the account was after it. Lines of jobs that are older than
+/// the installation keeps them (`retention_ledger`, 90 days) are carried: those of a day become one, which
+/// adds as much and names no job. Grants stay as they are.
 #[utoipa::path(
     get, path = "/v1/workspaces/{workspace_id}/credits/ledger", tag = "workspaces", operation_id = "readLedger",
     params(schema::WorkspacePath, schema::LedgerQuery),
