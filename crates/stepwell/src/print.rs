@@ -160,7 +160,11 @@ pub(crate) fn cell(item: &Value, path: &str) -> String {
 }
 
 fn is_moment(path: &str) -> bool {
-    path.ends_with("_at") || path.ends_with("_time") || path == "at" || path == "until"
+    path.ends_with("_at")
+        || path.ends_with("_time")
+        || path == "at"
+        || path == "until"
+        || path.ends_with(".at")
 }
 
 /// Text from elsewhere without what would move the cursor or change the terminal.

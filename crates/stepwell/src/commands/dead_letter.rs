@@ -91,7 +91,10 @@ pub(crate) struct Filter {
     until: Option<String>,
 }
 
-const COLUMNS: [Column; 7] = [
+/// The last columns, of those that were replayed or discarded.
+const SETTLED: usize = 3;
+
+static COLUMNS: [Column; 10] = [
     ("ID", "id"),
     ("JOB", "job_id"),
     ("WORKFLOW", "protocol_id"),
@@ -99,7 +102,15 @@ const COLUMNS: [Column; 7] = [
     ("REASON", "reason"),
     ("ERROR", "error.message"),
     ("GIVEN UP", "at"),
+    ("SETTLED", "settlement.at"),
+    ("NEW JOB", "settlement.replayed_as"),
+    ("WHY", "settlement.reason"),
 ];
+
+/// What is told of dead letters, with what became of them if they may be settled.
+fn columns(settled: bool) -> &'static [Column] {
+    if settled { &COLUMNS } else { &COLUMNS[..COLUMNS.len() - SETTLED] }
+}
 
 impl Filter {
     fn pairs(&self) -> Vec<(&'static str, &str)> {
@@ -136,7 +147,9 @@ pub(crate) async fn run(global: Global, command: DeadLetterCommand) -> Result<Ex
                 ("settled", if settled { "true" } else { "false" }),
             ]);
             let answer = session.api()?.get(&["v1", "dead-letters"], &query).await?;
-            session.print.answer(&answer, |answer| session.print.list(items(answer), &COLUMNS));
+            session.print.answer(&answer, |answer| {
+                session.print.list(items(answer), columns(settled));
+            });
             Ok(Exit::Ok)
         }
         DeadLetterCommand::Show { id, client } => {
@@ -144,7 +157,8 @@ pub(crate) async fn run(global: Global, command: DeadLetterCommand) -> Result<Ex
             let answer = session.api()?.get(&["v1", "dead-letters", &id], &[]).await;
             let answer = answer.map_err(missing)?;
             session.print.answer(&answer, |answer| {
-                session.print.list(std::slice::from_ref(answer), &COLUMNS);
+                let columns = columns(!answer["settlement"].is_null());
+                session.print.list(std::slice::from_ref(answer), columns);
                 if let Some(order) = answer["message"].as_str() {
                     session.print.line(order);
                 }
@@ -205,9 +219,12 @@ async fn all_of(
 /// The most that the server does at once.
 const PAGE: usize = 200;
 
-/// A dead letter that is not there can be looked for.
+/// A dead letter that is not there, or not to be done any more, can be looked for.
 fn missing(failure: Failure) -> Failure {
-    failure.suggesting(Exit::NotFound, "see `stepwell dead-letter list` for the ids")
+    let became = "see `stepwell dead-letter list --settled` for what became of it";
+    failure
+        .suggesting(Exit::NotFound, "see `stepwell dead-letter list` for the ids")
+        .advising("dead_letter_settled", became)
 }
 
 async fn each(

@@ -93,6 +93,14 @@ fn a_dead_letter_that_is_replayed_becomes_a_new_job() {
     let replayed = server.json(&["dead-letter", "replay", "--all"]);
     let new = replayed["items"][0]["jobId"].as_str().unwrap();
     server.wait_for(new).with_code(0);
+    // Whoever comes later is told what became of it, and is not left with half a command.
+    let id = replayed["items"][0]["id"].to_string();
+    let again = run(&mut server.client(&["dead-letter", "replay", &id])).with_code(4);
+    assert!(again.stderr.contains("`stepwell dead-letter list --settled`"), "{}", again.stderr);
+    let settled = run(&mut server.client(&["dead-letter", "list", "--settled"])).with_code(0);
+    assert!(settled.stdout.contains(new), "{}", settled.stdout);
+    let both = ["dead-letter", "discard", &id, "--tenant", "acme", "--reason", "no need"];
+    run(&mut server.client(&both)).with_code(2);
 }
 
 #[test]

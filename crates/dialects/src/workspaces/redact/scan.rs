@@ -139,7 +139,10 @@ fn pair(chars: &[char], at: usize) -> Option<Found> {
     let parts = lower.split('_').chain([lower.as_str()]);
     let (_, mark) = KEYS.iter().find(|(key, _)| parts.clone().any(|part| part.ends_with(key)))?;
     let value = run(chars, sign + 1, |c| c == ' ');
-    let stop = run(chars, value, |c| !matches!(c, ',' | ';' | '&' | '|' | ')' | '}' | ']'));
+    // An error is masked where it comes in and where it is shown: a mark stays as it is.
+    let is_marked = chars[value..].iter().copied().take(mark.len()).eq(mark.chars());
+    let from = if is_marked { value + mark.len() } else { value };
+    let stop = run(chars, from, |c| !matches!(c, ',' | ';' | '&' | '|' | ')' | '}' | ']'));
     if stop == value {
         return None;
     }

@@ -61,6 +61,15 @@ fn what_is_personal_is_masked_and_the_rest_can_still_be_read() {
     .assert_eq(&format!("{}\n", shown.join("\n")));
 }
 
+// C-013: an error is masked where it comes in, and again wherever it is shown.
+#[test]
+fn what_was_masked_stays_as_it_is_when_it_is_masked_again() {
+    for line in CORPUS.trim().lines().chain(["user ada@example.com password=hunter2 said no"]) {
+        let once = message(line);
+        assert_eq!(message(&once), once, "{line}");
+    }
+}
+
 #[test]
 fn a_message_is_one_short_line() {
     // C-013
