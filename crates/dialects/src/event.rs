@@ -17,7 +17,7 @@ use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
 use self::data::Data;
-pub use self::other::{DeadLetter, dead_letter_created};
+pub use self::other::{DeadLetter, dead_letter_created, dead_letter_reason};
 use crate::workspaces::job_id::public_id;
 
 /// The message of an attempt waits for a worker.

@@ -39,7 +39,8 @@ fn given_up(item: &mut Item) -> Option<&mut Advance> {
 
 fn add_first_error(advance: &mut Advance, beginning: &[Record]) {
     let first = first_error(beginning).or_else(|| first_error(&advance.records));
-    if let Some(letter) = &mut advance.dead_letter {
+    if let Some(given_up) = &mut advance.dead_letter {
+        let letter = &mut given_up.letter;
         letter.first_error = first.filter(|first| **first != letter.error).cloned();
     }
 }

@@ -37,6 +37,7 @@ mod timers;
 mod triggers;
 mod write;
 
+mod unusable;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -50,7 +51,8 @@ use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::workspaces::Defaults;
 use stepwell_store::{
-    Instance, NewSubmission, Signal, Store, StoreError, Subscription, WorkflowDocument,
+    Instance, NewDeadLetter, NewSubmission, Signal, Store, StoreError, Submission, Subscription,
+    WorkflowDocument,
 };
 use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinHandle;
@@ -76,6 +78,7 @@ pub use triggers::{Fired, HookCall, NextFiring, PutTrigger, TriggerError};
 use clock::StoreClock;
 use intake::Intake;
 use shared::Shared;
+pub use unusable::Unusable;
 use standing::Standing;
 use stats::Counters;
 
@@ -356,6 +359,21 @@ impl Engine {
     pub fn may_decide(&self) -> bool {
         self.shared.may_decide()
     }
+    /// Keeps a message that nobody can use as a dead letter, and tells whoever has subscribed. Equal
+    /// messages leave one letter for as long as it is open.
+    ///
+    /// `why` says what is wrong with a message of the same queue, which another caller may have brought.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn keep_unusable(
+        &self,
+        message: Unusable<'_>,
+        why: fn(&Submission, Timestamp) -> Option<NewDeadLetter>,
+    ) -> Result<(), EngineError> {
+        self.shared.keep_unusable(&message, why).await
+    }
+
 
     /// The name of the queue of orders that it serves.
     #[must_use]

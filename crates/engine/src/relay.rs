@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::group::{Staged, Write};
 use crate::shared::{Change, Shared, stopped};
+use crate::tell::{UNDELIVERED, Whose};
 
 /// Outbox rows sent at once.
 const PAGE: usize = 64;
@@ -231,13 +232,14 @@ async fn send(shared: &Shared, sender: &Sender, row: &OutboxMessage) -> OutboxSe
         let delay = shared.settings.webhook_retry.saturating_mul(1 << row.tries.min(12));
         return OutboxSettlement::PutOff { id, due_at: shared.now().after(delay) };
     }
-    tracing::warn!(run = %row.run, %error, "webhook_given_up");
+    let run = row.run.map(tracing::field::display);
+    tracing::warn!(run, %error, "webhook_given_up");
     let letter = NewDeadLetter {
         first_error: None,
-        reason: "webhook_undelivered".to_owned(),
+        reason: UNDELIVERED.to_owned(),
         step: None,
-        error: StepError::new("webhook_undelivered", error.to_string()),
+        error: StepError::new(UNDELIVERED, error.to_string()),
         at: shared.now(),
     };
-    OutboxSettlement::GivenUp { id, letter }
+    OutboxSettlement::GivenUp { id, given_up: shared.give_up(&Whose::message(row), letter) }
 }

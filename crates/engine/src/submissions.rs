@@ -7,6 +7,8 @@
 use std::sync::Arc;
 
 use stepwell_core::duration::Interval;
+use stepwell_core::id::Tenant;
+use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::platform::{self, Delivery, Rejection, queue};
 use stepwell_store::{
@@ -16,6 +18,7 @@ use stepwell_store::{
 use crate::error::EngineError;
 use crate::intake::{Answered, Ask, Intake, Reply, Start};
 use crate::shared::{Shared, stopped};
+use crate::tell::Whose;
 
 /// Orders taken at once.
 const PAGE: usize = 64;
@@ -65,11 +68,15 @@ async fn take_all(shared: &Shared, intake: &Intake) -> Timestamp {
             return next.unwrap_or_else(|| now.after(PERIOD)).min(now.after(PERIOD));
         }
         let settlements = make_runs(shared, intake, messages).await;
+        let told = settlements.iter().any(is_told);
         if let Err(error) = shared.store.settle_submissions(settlements).await {
             // They are handed out again, and find the runs that they have become.
             tracing::warn!(%error, "orders_not_settled");
             shared.stats.failed();
             return now.after(REST);
+        }
+        if told {
+            shared.outbox.notify_one();
         }
     }
 }
@@ -113,10 +120,10 @@ async fn start(shared: &Shared, order: &Submission, now: Timestamp) -> Result<St
         deliveries: order.deliveries,
     };
     let read = platform::order(&order.message.body, &delivery);
-    let wanted = read.map_err(|rejection| give_up(order, &rejection, now))?;
+    let wanted = read.map_err(|rejection| give_up(shared, order, &rejection, now))?;
     let compiled = match shared.catalog.newest(wanted.workflow_id()).await {
         Ok(Some(compiled)) => compiled,
-        Ok(None) => return Err(give_up(order, &wanted.workflow_not_found(), now)),
+        Ok(None) => return Err(give_up(shared, order, &wanted.workflow_not_found(), now)),
         Err(error) => {
             tracing::warn!(%error, message_id = %order.message.message_id, "order_put_back");
             shared.stats.failed();
@@ -126,7 +133,7 @@ async fn start(shared: &Shared, order: &Submission, now: Timestamp) -> Result<St
     let run = stepwell_core::id::RunId(shared.fresh_id());
     let (header, key) = wanted
         .header(run, &compiled.workflow, &compiled.checks, now)
-        .map_err(|rejection| give_up(order, &rejection, now))?;
+        .map_err(|rejection| give_up(shared, order, &rejection, now))?;
     Ok(Start {
         header: Arc::new(header),
         carried: Vec::new(),
@@ -153,10 +160,18 @@ fn became(shared: &Shared, order: &Submission, answer: Answered) -> Disposition 
             shared.stats.failed();
             if order.deliveries >= queue::DELIVERIES_MAX {
                 let rejection = Rejection::delivery_limit(order.deliveries, &error.to_string());
-                return give_up(order, &rejection, shared.now());
+                return give_up(shared, order, &rejection, shared.now());
             }
             put_back(shared.now())
         }
+    }
+}
+
+/// Whether somebody waits for word of it.
+fn is_told(settlement: &SubmissionSettlement) -> bool {
+    match &settlement.disposition {
+        Disposition::DeadLetter { given_up, .. } => !given_up.told.messages.is_empty(),
+        Disposition::Complete | Disposition::Abandon { .. } => false,
     }
 }
 
@@ -168,15 +183,23 @@ fn put_back(now: Timestamp) -> Disposition {
     Disposition::Abandon { until: now.after(REST) }
 }
 
-fn give_up(order: &Submission, rejection: &Rejection, now: Timestamp) -> Disposition {
+fn give_up(
+    shared: &Shared,
+    order: &Submission,
+    rejection: &Rejection,
+    now: Timestamp,
+) -> Disposition {
     tracing::warn!(message_id = %order.message.message_id, reason = rejection.reason, "order_given_up");
-    Disposition::DeadLetter(NewDeadLetter {
+    let letter = NewDeadLetter {
         first_error: None,
         reason: rejection.reason.to_owned(),
         step: None,
         error: rejection.error(),
         at: now,
-    })
+    };
+    let (tenant, dialect) = (Tenant::default_tenant(), Dialect::Platform);
+    let given_up = shared.give_up(&Whose::order(order, &tenant, dialect), letter);
+    Disposition::DeadLetter { tenant, dialect, given_up }
 }
 
 impl Shared {

@@ -16,12 +16,13 @@ use stepwell_core::run::{Header, Run, RunStatus};
 use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::notice;
-use stepwell_store::{Advance, Create, Item, Key, NewDeadLetter, NewEvent, NewMessage};
+use stepwell_store::{Advance, Create, GivenUp, Item, Key, NewDeadLetter, NewEvent, NewMessage};
 
 use crate::error::EngineError;
 use crate::group::Plan;
 use crate::intake::Start;
 use crate::shared::Shared;
+use crate::tell::Whose;
 
 /// Everything the group writes for one run.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ pub(crate) struct Write {
     new: Option<NewRun>,
     changed: BTreeSet<StepIndex>,
     outbox: Vec<NewMessage>,
-    dead_letter: Option<NewDeadLetter>,
+    dead_letter: Option<Box<GivenUp>>,
     expires_at: Option<Timestamp>,
     /// what it moves in the account of its tenant
     credits: Vec<Movement>,
@@ -257,10 +258,11 @@ impl Write {
 
     /// Others are told with the commit that makes it true, so exactly once.
     fn tell(&mut self, run: &Run, entries: &[Entry], shared: &Shared) {
-        let told = shared.told_of(&self.run, entries, run, self.dead_letter.as_ref());
+        let told = shared.told_of(&self.run, entries, run);
         self.events.extend(told.events);
         self.outbox.extend(told.messages);
-        self.has_messages |= !self.outbox.is_empty();
+        let of_letter = self.dead_letter.iter().any(|it| !it.told.messages.is_empty());
+        self.has_messages |= of_letter || !self.outbox.is_empty();
     }
 
     fn end(&mut self, run: &Run, status: RunStatus, now: Timestamp, shared: &Shared) {
@@ -274,14 +276,15 @@ impl Write {
         if status == RunStatus::Failed {
             let failed = run.steps.iter().position(|step| step.error.is_some());
             let error = run.error.as_deref().cloned();
-            self.dead_letter = Some(NewDeadLetter {
+            let letter = NewDeadLetter {
                 // Only the history knows it: see `crate::letters`.
                 first_error: None,
                 reason: "run_failed".to_owned(),
                 step: failed.map(|position| run.step_id(StepIndex::at(position)).into_owned()),
                 error: error.unwrap_or_else(|| StepError::new("failed", "the run failed")),
                 at: now,
-            });
+            };
+            self.dead_letter = Some(shared.give_up(&Whose::run(run), letter));
         }
     }
 }

@@ -13,6 +13,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
+use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 use stepwell_dialects::moment;
 use stepwell_engine::{Engine, EngineError};
@@ -50,6 +51,7 @@ struct Owner {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct GivenUp {
     reason: String,
+    dialect: &'static str,
 }
 
 /// Counters of the server, with the engine's beside them in one registry.
@@ -92,7 +94,7 @@ impl HttpMetrics {
         let (given_up, given_up_oldest) = <(Family<GivenUp, Gauge>, _)>::default();
         registry.register(
             "stepwell_dead_letters_by_reason",
-            "Dead letters that nobody has settled, by why they were given up",
+            "Dead letters that nobody has settled, by why they were given up and in which dialect",
             Clone::clone(&given_up),
         );
         registry.register(
@@ -166,12 +168,14 @@ impl HttpMetrics {
 }
 
 impl HttpMetrics {
-    /// Reasons for which nothing waits any more are shown as nothing, not with their last figures.
+    /// Reasons for which nothing waits any more are shown as nothing, not with their last figures. Reasons
+    /// are words of ours and dialects are four, so no caller can make up a new series.
     fn show_given_up(&self, figures: &Figures, now: Timestamp) {
         self.given_up.clear();
         self.given_up_oldest.clear();
         for depth in &figures.dead_letters_by_reason {
-            let labels = GivenUp { reason: depth.reason.clone() };
+            let dialect = depth.dialect.map_or("unknown", Dialect::word);
+            let labels = GivenUp { reason: depth.reason.clone(), dialect };
             let count = i64::try_from(depth.count).unwrap_or(i64::MAX);
             self.given_up.get_or_create(&labels).set(count);
             let age_s = now.since(depth.oldest_at).as_millis() / 1_000;

@@ -25,6 +25,7 @@ mod retention;
 mod runbooks;
 mod submissions;
 mod tally;
+mod told;
 mod triggers;
 mod waits;
 pub mod world;
@@ -54,6 +55,7 @@ pub use retention::*;
 pub use runbooks::*;
 pub use submissions::*;
 pub use tally::*;
+pub use told::*;
 pub use triggers::*;
 pub use waits::*;
 

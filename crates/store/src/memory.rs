@@ -9,6 +9,7 @@ mod commit;
 mod credit;
 mod dead_letter;
 mod event;
+mod outbox;
 mod ownership;
 mod retention;
 mod runbook;

@@ -107,7 +107,7 @@ pub struct Create {
     /// messages to the outside
     pub outbox: Vec<NewMessage>,
     /// why it was given up, if it already was
-    pub dead_letter: Option<NewDeadLetter>,
+    pub dead_letter: Option<Box<GivenUp>>,
     /// when it may be deleted, if it has already ended
     pub expires_at: Option<Timestamp>,
     /// what it moves in the counters of its batch
@@ -134,7 +134,7 @@ pub struct Advance {
     /// messages to the outside
     pub outbox: Vec<NewMessage>,
     /// why it was given up
-    pub dead_letter: Option<NewDeadLetter>,
+    pub dead_letter: Option<Box<GivenUp>>,
     /// when it may be deleted, if it has ended
     pub expires_at: Option<Timestamp>,
     /// what it moves in the counters of its batch
@@ -395,7 +395,7 @@ pub struct StaleReport {
     pub at: Timestamp,
 }
 
-/// A message to the outside, to be stored with the decision that wants it sent.
+/// A message to the outside, to be stored with what wants it sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMessage {
     /// `webhook`; later the names of outside buses
@@ -413,8 +413,12 @@ pub struct NewMessage {
 pub struct OutboxMessage {
     /// its number; also what makes a repeated delivery recognizable
     pub id: i64,
-    /// the run that wants it sent
-    pub run: RunId,
+    /// the run that wants it sent; `None`: it is about something that belongs to no run
+    pub run: Option<RunId>,
+    /// whose it is
+    pub tenant: Tenant,
+    /// of which dialect
+    pub dialect: Dialect,
     /// failed tries so far
     pub tries: u32,
     /// the message
@@ -449,8 +453,8 @@ pub enum OutboxSettlement {
     GivenUp {
         /// which
         id: i64,
-        /// why
-        letter: NewDeadLetter,
+        /// why, and what others are told
+        given_up: Box<GivenUp>,
     },
 }
 

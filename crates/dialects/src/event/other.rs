@@ -1,6 +1,6 @@
 //! Events that are not about the life of one run.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::Dialect;
 use stepwell_core::step::StepError;
@@ -50,6 +50,14 @@ pub fn dead_letter_created(letter: &DeadLetter<'_>) -> Event {
     event(DEAD_LETTER_CREATED, CloudEvent { id, time: letter.at, subject, traceparent: None }, data)
 }
 
-fn event(kind: &'static str, attributes: CloudEvent<'_>, data: serde_json::Value) -> Event {
+/// Why the work was given up that an event tells of; `None` if its body tells of something else.
+#[must_use]
+pub fn dead_letter_reason(body: &str) -> Option<String> {
+    let event: Value = serde_json::from_str(body).ok()?;
+    let reason = event["data"]["reason"].as_str()?;
+    (event["type"] == type_of(DEAD_LETTER_CREATED)).then(|| reason.to_owned())
+}
+
+fn event(kind: &'static str, attributes: CloudEvent<'_>, data: Value) -> Event {
     Event { kind, body: attributes.body(&type_of(kind), data) }
 }

@@ -5,6 +5,7 @@ mod faults;
 mod faulty;
 mod fencing;
 mod flow;
+mod given_up;
 mod intake;
 mod letters;
 mod loops;

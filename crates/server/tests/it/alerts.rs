@@ -10,6 +10,9 @@ use stepwell_dialects::yaml;
 
 use crate::site::{Site, get};
 
+/// The labels of letters of failed commands.
+const FAILED_COMMANDS: &str = "{reason=\"run_failed\",dialect=\"commands\"}";
+
 fn read(name: &str) -> Value {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../deploy/alerts").join(name);
     let text = std::fs::read_to_string(path).unwrap();
@@ -59,11 +62,13 @@ async fn every_alert_watches_figures_that_exist_and_tells_a_receiver_that_exists
     let named = |rule: &&Value| rule["alert"] == "lifebook-orchestrator-dlq-depth";
     let depth = rules.iter().find(named).unwrap();
     assert_eq!(depth["labels"]["receiver"], "lifebook-alerts");
+    // Its queue is that of workspaces; what others give up is another alarm.
+    assert!(depth["expr"].as_str().unwrap().contains("dialect=\"workspaces\""), "{depth}");
     assert!(
-        metrics.contains("stepwell_dead_letters_by_reason{reason=\"run_failed\"} 1"),
+        metrics.contains(&format!("stepwell_dead_letters_by_reason{FAILED_COMMANDS} 1")),
         "{metrics}"
     );
-    assert!(metrics.contains("stepwell_dead_letter_oldest_seconds{reason=\"run_failed\"} 0"));
+    assert!(metrics.contains(&format!("stepwell_dead_letter_oldest_seconds{FAILED_COMMANDS} 0")));
 }
 
 #[tokio::test]
@@ -73,7 +78,7 @@ async fn the_age_of_the_oldest_dead_letter_grows_until_somebody_settles_it() {
     site.fail().await;
     site.advance(90);
     let metrics = site.ask(get("/metrics")).await.text;
-    assert!(metrics.contains("stepwell_dead_letter_oldest_seconds{reason=\"run_failed\"} 90"));
+    assert!(metrics.contains(&format!("stepwell_dead_letter_oldest_seconds{FAILED_COMMANDS} 90")));
     let letters = site.ask(get("/v1/dead-letters")).await.json();
     let path = format!("/v1/dead-letters/{}:discard", letters["items"][0]["id"]);
     let discard = crate::site::post(&path).json(&serde_json::json!({"reason": "a test"}));

@@ -10,6 +10,7 @@ mod policy;
 mod redaction;
 mod refused;
 mod subscriptions;
+mod told;
 mod triggers;
 mod workers;
 

@@ -6,10 +6,14 @@ WITH due AS (
      ORDER BY due_at, id
      LIMIT $3
        FOR NO KEY UPDATE SKIP LOCKED
+), kept AS (
+    UPDATE outbox
+       SET kept_until = $2
+      FROM due
+     WHERE outbox.id = due.id
+    RETURNING outbox.*
 )
-UPDATE outbox
-   SET kept_until = $2
-  FROM due
- WHERE outbox.id = due.id
-RETURNING outbox.id, outbox.run_id, outbox.tries, outbox.kind, outbox.destination, outbox.body,
-          outbox.due_at
+SELECT kept.id, kept.run_id, coalesce(run.tenant, kept.tenant), coalesce(run.dialect, kept.dialect),
+       kept.tries, kept.kind, kept.destination, kept.body, kept.due_at
+  FROM kept
+  LEFT JOIN run ON run.id = kept.run_id

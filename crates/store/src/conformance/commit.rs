@@ -9,7 +9,7 @@ use stepwell_core::step::Outcome;
 
 use super::Subject;
 use super::world::{
-    World, ack, all, at, decided, header, item, letter, message, moved, report, run_id, started,
+    World, ack, all, at, decided, given_up, header, item, message, moved, report, run_id, started,
     success, undoing, woken,
 };
 use crate::error::StoreError;
@@ -58,7 +58,7 @@ pub async fn a_stale_item_does_not_cost_its_neighbors(subject: Subject) {
     let mut lost = decided(&second, &success(&second));
     lost.children = vec![started(undoing(run_id(2), 9))];
     lost.outbox = vec![message("lost", at(0))];
-    lost.dead_letter = Some(letter("run_failed"));
+    lost.dead_letter = Some(given_up("run_failed"));
     let second = world.moves(&second, &ack(&second)).await;
 
     let verdicts = world

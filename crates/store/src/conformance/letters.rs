@@ -6,7 +6,7 @@ use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
 use super::Subject;
-use super::world::{World, at, header, item, letter, message, run_id, started};
+use super::world::{self, World, at, header, item, letter, message, of_letter, run_id, started};
 use crate::model::{
     Create, DeadLetter, DeadLetterDepth, DeadLetterFilter, NewDeadLetter, OutboxSettlement,
     Settlement,
@@ -20,7 +20,7 @@ async fn letters(world: &World, filter: DeadLetterFilter) -> Vec<DeadLetter> {
 async fn given_up(world: &World) -> Vec<i64> {
     let globex = Tenant::new("globex");
     for header in [header(1), Header { tenant: globex, ..header(2) }, header(3)] {
-        let create = Create { dead_letter: Some(letter("run_failed")), ..started(header) };
+        let create = Create { dead_letter: Some(world::given_up("run_failed")), ..started(header) };
         world.stores(item(create)).await;
     }
     let mut ids: Vec<i64> =
@@ -108,12 +108,15 @@ pub async fn a_message_waits_until_it_is_settled(subject: Subject) {
     let due = outbox(&world, at(30)).await;
     let bodies: Vec<&str> = due.iter().map(|(_, body, _)| body.as_str()).collect();
     assert_eq!(bodies, ["early", "middle", "late"]);
-    assert_eq!(world.outbox(at(30), 1).await.due[0].run, run_id(1));
+    assert_eq!(world.outbox(at(30), 1).await.due[0].run, Some(run_id(1)));
 
     let settlements = vec![
         OutboxSettlement::Sent { id: due[0].0 },
         OutboxSettlement::PutOff { id: due[1].0, due_at: at(40) },
-        OutboxSettlement::GivenUp { id: due[2].0, letter: letter("webhook_undelivered") },
+        OutboxSettlement::GivenUp {
+            id: due[2].0,
+            given_up: world::given_up("webhook_undelivered"),
+        },
         OutboxSettlement::Sent { id: 999 },
     ];
     world.store.settle_outbox(settlements.clone()).await.expect("settled");
@@ -146,7 +149,9 @@ async fn various(world: &World) {
         (header(4), one("run_failed", "refused", 2)),
     ];
     for (header, letter) in letters {
-        world.stores(item(Create { dead_letter: Some(letter), ..started(header) })).await;
+        world
+            .stores(item(Create { dead_letter: Some(of_letter(letter)), ..started(header) }))
+            .await;
     }
 }
 
@@ -210,20 +215,26 @@ pub async fn dead_letters_are_settled_by_the_dozen(subject: Subject) {
     assert_eq!(by, expected);
 }
 
-/// The figures say how many dead letters of each reason nobody has settled, and how old they are.
+/// The figures say how many dead letters of each reason and dialect nobody has settled, and how old they
+/// are.
 pub async fn figures_tell_dead_letters_apart(subject: Subject) {
     let world = World::of(&subject).await;
     various(&world).await;
     let depths = || async { world.store.figures().await.expect("figures").dead_letters_by_reason };
-    let depth = |reason: &str, count, day: u64| DeadLetterDepth {
+    let depth = |reason: &str, dialect, count, day: u64| DeadLetterDepth {
         reason: reason.to_owned(),
+        dialect: Some(dialect),
         count,
         oldest_at: at(day * 86_400),
     };
-    let expected = [depth("run_failed", 3, 1), depth("webhook_undelivered", 1, 3)];
+    let (commands, workspaces) = (Dialect::Commands, Dialect::Workspaces);
+    let undelivered = depth("webhook_undelivered", commands, 1, 3);
+    let of_workspaces = depth("run_failed", workspaces, 1, 2);
+    let expected =
+        [depth("run_failed", commands, 2, 1), of_workspaces.clone(), undelivered.clone()];
     assert_eq!(depths().await, expected);
     let oldest = letters(&world, DeadLetterFilter::default()).await.pop().expect("a letter");
     assert!(world.store.settle_dead_letter(oldest.id, settlement("ada")).await.expect("settled"));
-    let expected = [depth("run_failed", 2, 2), depth("webhook_undelivered", 1, 3)];
+    let expected = [depth("run_failed", commands, 1, 2), of_workspaces, undelivered];
     assert_eq!(depths().await, expected);
 }

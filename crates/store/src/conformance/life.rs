@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Subject;
 use super::world::{
-    World, ack, all, at, depth, header, item, key, letter, message, run_id, started,
+    World, ack, all, at, depth, given_up, header, item, key, message, run_id, started,
 };
 use crate::error::StoreError;
 use crate::model::{Create, DeadLetterFilter, Figures, Filter, Group, StoredRun, Verdict};
@@ -15,7 +15,7 @@ pub async fn figures_follow_every_commit(subject: Subject) {
     assert_eq!(world.store.figures().await.expect("figures"), Figures::default());
     let create = Create {
         outbox: vec![message("begun", at(0))],
-        dead_letter: Some(letter("odd")),
+        dead_letter: Some(given_up("odd")),
         children: vec![started(super::world::undoing(run_id(1), 2))],
         ..started(header(1))
     };
@@ -54,7 +54,7 @@ pub async fn everything_is_there_after_a_restart(subject: Subject) {
         key: Some(key(b'k', b'r')),
         tenant_cap: Some(1),
         outbox: vec![message("begun", at(0))],
-        dead_letter: Some(letter("odd")),
+        dead_letter: Some(given_up("odd")),
         ..started(header(1))
     };
     let run = Arc::clone(&create.run);

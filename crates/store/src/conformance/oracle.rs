@@ -11,12 +11,13 @@ use stepwell_core::step::{Outcome, StepError, StepStatus};
 use super::Subject;
 use super::lists::stale_report;
 use super::world::{
-    World, ack, all, at, decided, failure, header, itemized, key, letter, message, pooled, report,
-    run_id, started, success, undoing, woken,
+    World, ack, all, at, decided, failure, header, itemized, key, message, pooled, report, run_id,
+    started, success, told_of, undoing, woken,
 };
 use crate::memory::MemoryStore;
 use crate::model::{
-    Advance, Create, DeadLetterFilter, Filter, Item, OutboxSettlement, StoredRun, Verdict,
+    Advance, Create, DeadLetterFilter, EventFilter, EventPlace, Filter, Item, NewEvent,
+    OutboxSettlement, StoredRun, Verdict,
 };
 
 const ROUNDS: u64 = 120;
@@ -127,7 +128,7 @@ fn happening(dice: &mut Dice, run: &Arc<Run>, round: u64) -> Advance {
     }
     if advance.run.status.is_terminal() {
         advance.expires_at = (dice.roll(2) == 0).then(|| at(100 + dice.roll(300)));
-        advance.dead_letter = (dice.roll(2) == 0).then(|| letter("run_failed"));
+        advance.dead_letter = (dice.roll(2) == 0).then(|| told_of("run_failed"));
         let child = undoing(run.id(), 1_000_000 + 1_000 * round + dice.roll(1_000));
         advance.children = (dice.roll(4) == 0).then(|| started(child)).into_iter().collect();
     }
@@ -148,7 +149,7 @@ async fn settle_some(world: &World, oracle: &World, dice: &mut Dice) {
         .map(|message| match dice.roll(3) {
             0 => OutboxSettlement::Sent { id: message.id },
             1 => OutboxSettlement::PutOff { id: message.id, due_at: at(55) },
-            _ => OutboxSettlement::GivenUp { id: message.id, letter: letter("undelivered") },
+            _ => OutboxSettlement::GivenUp { id: message.id, given_up: told_of("undelivered") },
         })
         .collect();
     world.store.settle_outbox(settlements.clone()).await.expect("settled");
@@ -165,6 +166,7 @@ async fn compare(world: &World, oracle: &World, runs: &[Arc<Run>], round: u64) {
         let known = runs.iter().find(|known| known.id() == run.header.id);
         assert_eq!(Some(run), known.map(|known| StoredRun::of(known)), "round {round}");
     }
+    assert_eq!(log(world).await, log(oracle).await, "round {round}");
     let now = at(900 + round);
     let (mine, theirs) = (world.epoch, oracle.epoch);
     let due = one.due(mine, now, 7).await.expect("due");
@@ -192,4 +194,10 @@ async fn compare(world: &World, oracle: &World, runs: &[Arc<Run>], round: u64) {
     let first = run_id(0);
     let history = one.history(first, 0, 99).await.expect("history");
     assert_eq!(history, other.history(first, 0, 99).await.expect("history"));
+}
+
+/// What others were told, in order.
+async fn log(world: &World) -> Vec<NewEvent> {
+    let all = world.store.events(EventFilter::default(), EventPlace::default(), 9_999).await;
+    all.expect("a log").events.into_iter().map(|event| event.event).collect()
 }

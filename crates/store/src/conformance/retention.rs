@@ -8,7 +8,7 @@ use stepwell_core::run::{Run, RunStatus};
 use super::Subject;
 use super::lists::stale_report;
 use super::world::{
-    World, all, at, decided, depth, failure, header, item, key, letter, message, run_id, started,
+    World, all, at, decided, depth, failure, given_up, header, item, key, message, run_id, started,
 };
 use crate::model::{Create, DeadLetterFilter, Figures, Filter, Item, Stub};
 
@@ -24,7 +24,7 @@ async fn ended(world: &World, number: u64, expires: Option<u64>) -> Arc<Run> {
     world.stores(item(create)).await;
     world.stores(Item::Audit(stale_report(number, 1))).await;
     let mut end = decided(&run, &failure(&run));
-    end.dead_letter = Some(letter("run_failed"));
+    end.dead_letter = Some(given_up("run_failed"));
     end.expires_at = expires.map(at);
     let run = Arc::clone(&end.run);
     world.stores(Item::Advance(Box::new(end))).await;

@@ -1,10 +1,12 @@
 //! Orders that wait in a queue until somebody takes them.
 
 use stepwell_core::duration::Interval;
+use stepwell_core::id::Tenant;
+use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 
 use super::Subject;
-use super::world::{World, at, letter};
+use super::world::{World, at, given_up};
 use crate::model::{
     DeadLetterFilter, Disposition, NewSubmission, Received, Submission, SubmissionSettlement,
 };
@@ -98,14 +100,20 @@ pub async fn an_order_given_up_is_a_dead_letter(subject: Subject) {
     let world = World::of(&subject).await;
     submit(&world, vec![order("bad", at(0), 0)]).await;
     let taken = receive(&world, at(1), 9).await.messages.remove(0);
-    let reason = letter("WorkflowNotFound");
-    settle(&world, &taken, Disposition::DeadLetter(reason.clone())).await;
-    settle(&world, &taken, Disposition::DeadLetter(reason.clone())).await;
+    let given_up = given_up("WorkflowNotFound");
+    let dead = Disposition::DeadLetter {
+        tenant: Tenant::new("acme"),
+        dialect: Dialect::Runbooks,
+        given_up: given_up.clone(),
+    };
+    settle(&world, &taken, dead.clone()).await;
+    settle(&world, &taken, dead).await;
     assert_eq!(receive(&world, at(99_999), 9).await, Received::default());
     let letters = world.store.dead_letters(DeadLetterFilter::default()).await.expect("letters");
     assert_eq!(letters.len(), 1);
     assert_eq!((letters[0].run, &letters[0].workflow[..]), (None, "onboard"));
     assert_eq!(letters[0].message.as_deref(), Some("{\"message_id\":\"bad\"}"));
-    assert_eq!(letters[0].letter.reason, reason.reason);
+    assert_eq!(letters[0].letter, given_up.letter);
+    assert_eq!((&letters[0].tenant.0[..], letters[0].dialect), ("acme", Some(Dialect::Runbooks)));
     assert_eq!(world.store.figures().await.expect("figures").dead_letters, 1);
 }

@@ -24,8 +24,8 @@ use uuid::Uuid;
 use super::Subject;
 use crate::Store;
 use crate::model::{
-    Advance, Create, DeadLetterDepth, Epoch, Filter, Group, Item, Key, NewDeadLetter, NewMessage,
-    Outgoing, Page, RunSummary, StoredRun, Verdict,
+    Advance, Create, DeadLetterDepth, Epoch, Filter, GivenUp, Group, Item, Key, NewDeadLetter,
+    NewEvent, NewMessage, Outgoing, Page, RunSummary, StoredRun, Told, Verdict,
 };
 
 /// 2025-03-15T00:00:00Z, the moment at which every case begins.
@@ -362,9 +362,34 @@ pub fn letter(reason: &str) -> NewDeadLetter {
     }
 }
 
-/// How many such dead letters nobody has settled.
+/// Work that is given up, and of which nobody is told.
+pub fn given_up(reason: &str) -> Box<GivenUp> {
+    of_letter(letter(reason))
+}
+
+/// Work of commands that is given up, with an event and a message about it.
+pub fn told_of(reason: &str) -> Box<GivenUp> {
+    let event = NewEvent {
+        tenant: Tenant::new("acme"),
+        dialect: Dialect::Commands,
+        run: None,
+        kind: "dead_letter.created".to_owned(),
+        body: reason.to_owned(),
+        at: at(9),
+    };
+    let told = Told { events: vec![event], messages: vec![message(reason, at(9))] };
+    Box::new(GivenUp { told, ..*given_up(reason) })
+}
+
+/// The same, with more to say.
+pub fn of_letter(letter: NewDeadLetter) -> Box<GivenUp> {
+    Box::new(GivenUp { letter, told: Told::default() })
+}
+
+/// How many such dead letters of commands nobody has settled.
 pub fn depth(reason: &str, count: u64) -> DeadLetterDepth {
-    DeadLetterDepth { reason: reason.to_owned(), count, oldest_at: letter(reason).at }
+    let (dialect, oldest_at) = (Some(Dialect::Commands), letter(reason).at);
+    DeadLetterDepth { reason: reason.to_owned(), dialect, count, oldest_at }
 }
 
 fn decision(run: &Run, command: &Command, now: Timestamp) -> (Run, Record) {

@@ -8,8 +8,8 @@ use stepwell_core::run::Run;
 use super::{RunEntry, Tables};
 use crate::error::StoreError;
 use crate::model::{
-    Advance, Create, Epoch, Group, Item, KeyHolder, NewDeadLetter, NewMessage, OutboxMessage,
-    STALE_REPORTS_MAX, Signal, StaleReport, Verdict,
+    Advance, Create, Epoch, GivenUp, Group, Item, KeyHolder, NewMessage, STALE_REPORTS_MAX, Signal,
+    StaleReport, Verdict,
 };
 use crate::rows::moment_to_store;
 
@@ -159,14 +159,11 @@ impl Tables {
     }
 
     /// Stores what follows a decision beside its run.
-    fn follow(&mut self, run: RunId, outbox: Vec<NewMessage>, letter: Option<NewDeadLetter>) {
-        for message in outbox {
-            self.outbox_ever += 1;
-            let id = self.outbox_ever;
-            self.outbox.insert(id, OutboxMessage { id, run, tries: 0, message });
-        }
-        if let Some(letter) = letter {
-            self.give_up(run, letter);
+    fn follow(&mut self, run: RunId, outbox: Vec<NewMessage>, given_up: Option<Box<GivenUp>>) {
+        let origin = self.origin(run).expect("whatever a run is followed by, it is stored first");
+        self.promise(&origin, outbox);
+        if let Some(given_up) = given_up {
+            self.give_up(origin, *given_up);
         }
     }
 

@@ -3,32 +3,38 @@
 use std::collections::BTreeMap;
 
 use stepwell_core::id::RunId;
+use stepwell_core::run::Dialect;
 
 use super::Tables;
-use crate::model::{DeadLetter, DeadLetterDepth, DeadLetterFilter, NewDeadLetter, Settlement};
+use crate::model::{
+    DeadLetter, DeadLetterDepth, DeadLetterFilter, GivenUp, NewDeadLetter, Origin, Settlement,
+};
 
 impl Tables {
-    /// Stores a dead letter of a run.
-    pub(super) fn give_up(&mut self, run: RunId, letter: NewDeadLetter) {
-        let Some(entry) = self.runs.get(&run) else { return };
-        let header = &entry.run.header;
-        self.keep_letter(DeadLetter {
-            id: 0,
+    /// Gives work up: the letter, and what others are told of it.
+    pub(super) fn give_up(&mut self, origin: Origin, given_up: GivenUp) {
+        let GivenUp { letter, told } = given_up;
+        self.events.append(told.events);
+        self.promise(&origin, told.messages);
+        self.dead_letters_ever += 1;
+        let id = self.dead_letters_ever;
+        let Origin { run, message, tenant, dialect, workflow } = origin;
+        let dialect = Some(dialect);
+        let settlement = None;
+        let letter = DeadLetter { id, run, message, tenant, dialect, workflow, letter, settlement };
+        self.dead_letters.insert(id, letter);
+    }
+
+    /// Whose work it is that is given up with a run.
+    pub(super) fn origin(&self, run: RunId) -> Option<Origin> {
+        let header = &self.runs.get(&run)?.run.header;
+        Some(Origin {
             run: Some(run),
             message: None,
             tenant: header.tenant.clone(),
-            dialect: Some(header.dialect),
+            dialect: header.dialect,
             workflow: header.workflow.name.clone(),
-            letter,
-            settlement: None,
-        });
-    }
-
-    /// Stores a dead letter under the next number.
-    pub(super) fn keep_letter(&mut self, letter: DeadLetter) {
-        self.dead_letters_ever += 1;
-        let id = self.dead_letters_ever;
-        self.dead_letters.insert(id, DeadLetter { id, ..letter });
+        })
     }
 
     pub(super) fn dead_letters(&self, filter: &DeadLetterFilter) -> Vec<DeadLetter> {
@@ -48,13 +54,15 @@ impl Tables {
         each.map(|(id, settlement)| self.settle_dead_letter(id, settlement)).collect()
     }
 
-    /// How many nobody has settled, by reason.
+    /// How many nobody has settled, by reason and dialect.
     pub(super) fn depths(&self) -> Vec<DeadLetterDepth> {
-        let mut depths: BTreeMap<&str, DeadLetterDepth> = BTreeMap::new();
+        let mut depths: BTreeMap<_, DeadLetterDepth> = BTreeMap::new();
         for found in self.dead_letters.values().filter(|found| found.settlement.is_none()) {
             let NewDeadLetter { reason, at, .. } = &found.letter;
-            let depth = depths.entry(reason).or_insert_with(|| DeadLetterDepth {
+            let key = (reason.as_str(), found.dialect.map(Dialect::word));
+            let depth = depths.entry(key).or_insert_with(|| DeadLetterDepth {
                 reason: reason.clone(),
+                dialect: found.dialect,
                 count: 0,
                 oldest_at: *at,
             });

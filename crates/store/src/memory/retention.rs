@@ -29,7 +29,7 @@ impl Tables {
         let Some(entry) = self.runs.remove(&run) else { return };
         self.keys.retain(|_, holder| holder.run != run);
         self.dead_letters.retain(|_, letter| letter.run != Some(run));
-        self.outbox.retain(|_, message| message.run != run);
+        self.outbox.retain(|_, message| message.run != Some(run));
         self.batches.runs.retain(|_, known| known.run != run);
         self.events.forget(run);
         let header = &entry.run.header;

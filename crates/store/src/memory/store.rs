@@ -237,29 +237,12 @@ impl Store for MemoryStore {
     }
 
     fn outbox(&self, now: Timestamp, keep: Interval, limit: usize) -> Answer<'_, Outgoing> {
-        self.answer(|tables| {
-            let at = |message: &OutboxMessage| {
-                let kept_until = tables.outbox_kept.get(&message.id).copied();
-                kept_until.map_or(message.message.due_at, |kept| kept.max(message.message.due_at))
-            };
-            let due = tables.outbox.values().filter(|message| at(message) <= now);
-            let next = tables.outbox.values().map(at).filter(|at| *at > now).min();
-            let mut due: Vec<OutboxMessage> = due.cloned().collect();
-            due.sort_by_key(|message| (message.message.due_at, message.id));
-            due.truncate(limit);
-            if tables.sharing.is_some() {
-                let kept = due.iter().map(|message| (message.id, now.after(keep)));
-                tables.outbox_kept.extend(kept);
-            }
-            Ok(Outgoing { due, next })
-        })
+        self.answer(|tables| Ok(tables.outgoing(now, keep, limit)))
     }
 
     fn settle_outbox(&self, settlements: Vec<OutboxSettlement>) -> Answer<'_, ()> {
         self.answer(|tables| {
-            for settlement in settlements {
-                settle_message(tables, settlement);
-            }
+            settlements.into_iter().for_each(|settlement| tables.settle_message(settlement));
             Ok(())
         })
     }
@@ -533,28 +516,4 @@ fn queued_in(entry: &RunEntry, pool: &str) -> Vec<Queued> {
         })
     });
     queued.collect()
-}
-
-/// A message that is gone already is passed over.
-fn settle_message(tables: &mut Tables, settlement: OutboxSettlement) {
-    let (OutboxSettlement::Sent { id }
-    | OutboxSettlement::PutOff { id, .. }
-    | OutboxSettlement::GivenUp { id, .. }) = &settlement;
-    tables.outbox_kept.remove(id);
-    match settlement {
-        OutboxSettlement::Sent { id } => {
-            tables.outbox.remove(&id);
-        }
-        OutboxSettlement::PutOff { id, due_at } => {
-            if let Some(message) = tables.outbox.get_mut(&id) {
-                message.tries += 1;
-                message.message.due_at = due_at;
-            }
-        }
-        OutboxSettlement::GivenUp { id, letter } => {
-            if let Some(message) = tables.outbox.remove(&id) {
-                tables.give_up(message.run, letter);
-            }
-        }
-    }
 }

@@ -1,8 +1,6 @@
 //! Orders that wait in a queue, on plain maps.
 
 use stepwell_core::duration::Interval;
-use stepwell_core::id::Tenant;
-use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 
 use super::Tables;
@@ -76,19 +74,12 @@ impl Tables {
             match disposition {
                 Disposition::Abandon { until } => waiting.locked_until = until,
                 Disposition::Complete => drop(self.submissions.remove(&id)),
-                Disposition::DeadLetter(letter) => {
+                Disposition::DeadLetter { tenant, dialect, given_up } => {
                     let NewSubmission { workflow, body, .. } = waiting.message.clone();
                     self.submissions.remove(&id);
-                    self.keep_letter(DeadLetter {
-                        id: 0,
-                        run: None,
-                        message: Some(body),
-                        tenant: Tenant::default_tenant(),
-                        dialect: Some(Dialect::Platform),
-                        workflow,
-                        letter,
-                        settlement: None,
-                    });
+                    let message = Some(body);
+                    let origin = Origin { run: None, message, tenant, dialect, workflow };
+                    self.give_up(origin, *given_up);
                 }
             }
         }

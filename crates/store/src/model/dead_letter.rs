@@ -6,6 +6,37 @@ use stepwell_core::run::Dialect;
 use stepwell_core::step::StepError;
 use stepwell_core::time::Timestamp;
 
+use super::Told;
+
+/// Work that is given up, with what others are told of it: one cannot be stored without the other, so no
+/// kind of dead letter can forget its event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenUp {
+    /// why
+    pub letter: NewDeadLetter,
+    /// what others are told, if anybody is
+    pub told: Told,
+}
+
+/// Whose work it is that is given up: copied into its letter and what is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    /// the run, or else …
+    pub(crate) run: Option<RunId>,
+    /// … the message itself
+    pub(crate) message: Option<String>,
+    pub(crate) tenant: Tenant,
+    pub(crate) dialect: Dialect,
+    pub(crate) workflow: String,
+}
+
+impl Origin {
+    /// Tenant and dialect for a row that has no run to say them.
+    pub(crate) fn unless_of_run(&self) -> Option<(&Tenant, Dialect)> {
+        self.run.is_none().then_some((&self.tenant, self.dialect))
+    }
+}
+
 /// Work that is given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewDeadLetter {
@@ -26,9 +57,10 @@ pub struct NewDeadLetter {
 pub struct DeadLetter {
     /// its number
     pub id: i64,
-    /// the run it belongs to; `None`: it is an order that never became one
+    /// the run it belongs to; `None`: it is a message that belongs to none, such as an order that never
+    /// became one
     pub run: Option<RunId>,
-    /// the order, as it came
+    /// the message, as it was
     pub message: Option<String>,
     /// whose it is
     pub tenant: Tenant,

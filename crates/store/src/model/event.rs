@@ -5,6 +5,8 @@ use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 
+use super::NewMessage;
+
 /// Something others are told, to be stored with the decision that made it happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
@@ -20,6 +22,15 @@ pub struct NewEvent {
     pub body: String,
     /// when
     pub at: Timestamp,
+}
+
+/// What others are told of something, to be stored with it: exactly once, or not at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// for the log, in order
+    pub events: Vec<NewEvent>,
+    /// to whoever has subscribed
+    pub messages: Vec<NewMessage>,
 }
 
 /// An event as it stands in the log.

@@ -1,8 +1,10 @@
 //! Orders for runs that wait in a queue until an instance takes them (B-018, B-031).
 
+use stepwell_core::id::Tenant;
+use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 
-use super::NewDeadLetter;
+use super::GivenUp;
 
 /// An order to be put in a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,5 +77,12 @@ pub enum Disposition {
         until: Timestamp,
     },
     /// it can never become a run: kept with the reason, for a person
-    DeadLetter(NewDeadLetter),
+    DeadLetter {
+        /// whose it is
+        tenant: Tenant,
+        /// by whose door it came
+        dialect: Dialect,
+        /// why, and what others are told
+        given_up: Box<GivenUp>,
+    },
 }

@@ -10,7 +10,7 @@ use super::place::Place;
 use crate::error::StoreError;
 
 /// In order; the table `stepwell_migration` says how many a schema has seen.
-const MIGRATIONS: [(&str, &str); 9] = [
+const MIGRATIONS: [(&str, &str); 10] = [
     ("0001_runs_and_history", include_str!("../../migrations/postgres/0001_runs_and_history.sql")),
     ("0002_submissions", include_str!("../../migrations/postgres/0002_submissions.sql")),
     ("0003_seed_views", include_str!("../../migrations/postgres/0003_seed_views.sql")),
@@ -26,6 +26,10 @@ const MIGRATIONS: [(&str, &str); 9] = [
         include_str!("../../migrations/postgres/0008_triggers_and_policies.sql"),
     ),
     ("0009_carried_lines", include_str!("../../migrations/postgres/0009_carried_lines.sql")),
+    (
+        "0010_messages_without_runs",
+        include_str!("../../migrations/postgres/0010_messages_without_runs.sql"),
+    ),
 ];
 
 /// What the statements need: `MERGE`, for one.

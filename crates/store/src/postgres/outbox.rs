@@ -1,14 +1,19 @@
 //! Messages to the outside: due ones, and what became of them.
 
+use std::collections::BTreeMap;
+
 use stepwell_core::duration::Interval;
+use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 use tokio_postgres::Row;
 
-use super::columns::{Bound, Columns, Text, bind, column, limit, text};
+use super::columns::{Columns, bind, column, limit};
 use super::connection::Connection;
+use super::dead_letter::{self, AllTold, Letter};
+use super::pipeline::Pipeline;
 use super::send::{BEGIN, COMMIT};
 use crate::error::StoreError;
-use crate::model::{NewDeadLetter, NewMessage, OutboxMessage, OutboxSettlement, Outgoing};
+use crate::model::{GivenUp, NewMessage, Origin, OutboxMessage, OutboxSettlement, Outgoing};
 
 const OUTBOX: &str = include_str!("../../sql/postgres/outbox.sql");
 const OUTBOX_NEXT: &str = include_str!("../../sql/postgres/outbox_next.sql");
@@ -42,7 +47,9 @@ fn read(row: &Row) -> Result<OutboxMessage, StoreError> {
     let mut columns = Columns::of(row);
     Ok(OutboxMessage {
         id: columns.take()?,
-        run: columns.run_id()?,
+        run: columns.run_id_if_any()?,
+        tenant: columns.tenant()?,
+        dialect: columns.word(Dialect::of_word)?,
         tries: columns.count()?,
         message: NewMessage {
             kind: columns.take()?,
@@ -63,12 +70,16 @@ pub(super) async fn settle(
         match settlement {
             OutboxSettlement::Sent { id } => sent.push(*id),
             OutboxSettlement::PutOff { id, due_at } => put_off.push((*id, *due_at)),
-            OutboxSettlement::GivenUp { id, letter } => given_up.push((*id, letter)),
+            OutboxSettlement::GivenUp { id, given_up: why } => given_up.push((*id, &**why)),
         }
     }
     db.prepare(&[BEGIN, OUTBOX_DELETE, OUTBOX_PUT_OFF, OUTBOX_GIVE_UP, COMMIT]).await?;
+    db.prepare(&dead_letter::STATEMENTS).await?;
+    let mut begun = db.pipeline();
+    begun.send(BEGIN, vec![]);
+    let letters = take_out(db, &mut begun, &given_up).await?;
+    let told = AllTold::of(&letters);
     let mut pipeline = db.pipeline();
-    pipeline.send(BEGIN, vec![]);
     if !sent.is_empty() {
         pipeline.send(OUTBOX_DELETE, vec![bind(sent)]);
     }
@@ -79,21 +90,41 @@ pub(super) async fn settle(
         ];
         pipeline.send(OUTBOX_PUT_OFF, bound);
     }
-    if !given_up.is_empty() {
-        pipeline.send(OUTBOX_GIVE_UP, letters(&given_up));
-    }
+    dead_letter::send(&mut pipeline, &letters, &told);
     pipeline.send(COMMIT, vec![]);
+    db.waits_for(begun.wait()).await?;
     db.waits_for(pipeline.wait()).await
 }
 
-/// What is given up, each with its letter.
-fn letters<'a>(given_up: &'a [(i64, &'a NewDeadLetter)]) -> Vec<Bound<'a>> {
-    vec![
-        column(given_up, |(id, _)| *id),
-        column(given_up, |(_, letter)| Text(&letter.reason)),
-        column(given_up, |(_, letter)| text(letter.step.as_ref())),
-        column(given_up, |(_, letter)| Text(&letter.error.code)),
-        column(given_up, |(_, letter)| Text(&letter.error.message)),
-        column(given_up, |(_, letter)| letter.at.as_millis()),
-    ]
+/// Takes messages out that are given up, in the order of their settlements. One that belongs to no run is kept
+/// in its letter. Only here the server is waited for, because only it knows what is still there.
+async fn take_out<'a, 'p>(
+    db: &Connection,
+    begun: &mut Pipeline<'p>,
+    given_up: &[(i64, &'a GivenUp)],
+) -> Result<Vec<Letter<'a>>, StoreError> {
+    if given_up.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<i64> = given_up.iter().map(|(id, _)| *id).collect();
+    let mut origins = BTreeMap::new();
+    let taken_out = begun.send(OUTBOX_GIVE_UP, vec![bind(ids)]);
+    db.waits_for(begun.wait()).await?;
+    for row in begun.rows(Some(taken_out)) {
+        let mut columns = Columns::of(row);
+        let id: i64 = columns.take()?;
+        let run = columns.run_id_if_any()?;
+        let origin = Origin {
+            run,
+            tenant: columns.tenant()?,
+            dialect: columns.word(Dialect::of_word)?,
+            workflow: columns.take()?,
+            message: Some(columns.take()?).filter(|_| run.is_none()),
+        };
+        origins.insert(id, origin);
+    }
+    let letters = given_up
+        .iter()
+        .filter_map(|(id, given_up)| Some(Letter { origin: origins.remove(id)?, given_up }));
+    Ok(letters.collect())
 }

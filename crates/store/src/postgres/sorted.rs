@@ -14,7 +14,7 @@ use super::batch_moves::Moves;
 use super::credit::RunMovement;
 use super::run_write::{NamedStep, NewRun, Of};
 use crate::model::{
-    Advance, BatchWrite, Create, Group, Input, InputAnswer, Item, NewDeadLetter, NewEvent,
+    Advance, BatchWrite, Create, GivenUp, Group, Input, InputAnswer, Item, NewDeadLetter, NewEvent,
     NewMessage, StaleReport,
 };
 use crate::rows::{
@@ -156,9 +156,9 @@ impl<'a> Sorted<'a> {
         self.advances.push(advance);
         self.name(&advance.steps, runs.next());
         self.records.extend(advance.records.iter().map(|row| Of { run, row }));
-        self.follow(run, &advance.outbox, advance.dead_letter.as_ref());
         self.cost(advance.credits.as_deref());
         self.events.extend(advance.events.iter().map(|row| Of { run, row }));
+        self.follow(run, &advance.outbox, advance.dead_letter.as_deref());
         self.moves.add_advance(run, advance.header.as_deref(), advance.tally.as_ref());
         if advance.state.status.is_terminal() {
             self.ended.push(run);
@@ -190,9 +190,9 @@ impl<'a> Sorted<'a> {
         }
         self.name(&create.steps, runs.next());
         self.records.push(Of { run, row: &create.record });
-        self.follow(run, &create.outbox, create.dead_letter.as_ref());
         self.cost(create.credits.as_deref());
         self.events.extend(create.events.iter().map(|row| Of { run, row }));
+        self.follow(run, &create.outbox, create.dead_letter.as_deref());
         self.moves.add_create(create);
         if !create.state.status.is_terminal() {
             self.begun.push(run);
@@ -208,9 +208,12 @@ impl<'a> Sorted<'a> {
         self.credits.extend(RunMovement::all_of(credits));
     }
 
-    fn follow(&mut self, run: RunId, outbox: &'a [NewMessage], letter: Option<&'a NewDeadLetter>) {
+    fn follow(&mut self, run: RunId, outbox: &'a [NewMessage], given_up: Option<&'a GivenUp>) {
         self.messages.extend(outbox.iter().map(|row| Of { run, row }));
-        self.letters.extend(letter.map(|row| Of { run, row }));
+        let Some(GivenUp { letter, told }) = given_up else { return };
+        self.letters.push(Of { run, row: letter });
+        self.events.extend(told.events.iter().map(|row| Of { run, row }));
+        self.messages.extend(told.messages.iter().map(|row| Of { run, row }));
     }
 
     fn name(&mut self, steps: &'a [StepRow], run: Option<&'a Arc<Run>>) {

@@ -1,6 +1,6 @@
 //! Orders that wait in a queue until an instance takes them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use stepwell_core::duration::Interval;
 use stepwell_core::id::Tenant;
@@ -8,12 +8,14 @@ use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 use tokio_postgres::Row;
 
-use super::columns::{Bound, Columns, Text, bind, column, limit, small, text};
+use super::columns::{Bound, Columns, Text, bind, column, limit, small};
 use super::connection::Connection;
+use super::dead_letter::{self, AllTold, Letter};
+use super::pipeline::Pipeline;
 use super::send::{BEGIN, COMMIT};
 use crate::error::StoreError;
 use crate::model::{
-    Disposition, NewDeadLetter, NewSubmission, Received, Submission, SubmissionSettlement,
+    Disposition, GivenUp, NewSubmission, Origin, Received, Submission, SubmissionSettlement,
 };
 
 const INSERT: &str = include_str!("../../sql/postgres/submission_insert.sql");
@@ -21,7 +23,7 @@ const TAKE: &str = include_str!("../../sql/postgres/submissions_take.sql");
 const NEXT: &str = include_str!("../../sql/postgres/submissions_next.sql");
 const DELETE: &str = include_str!("../../sql/postgres/submission_delete.sql");
 const ABANDON: &str = include_str!("../../sql/postgres/submission_abandon.sql");
-const DEAD_LETTER: &str = include_str!("../../sql/postgres/dead_letter_of_submission.sql");
+const GIVE_UP: &str = include_str!("../../sql/postgres/submission_give_up.sql");
 
 /// Puts orders in their queues; `false` for each whose message id waits there already.
 pub(super) async fn submit(
@@ -116,14 +118,18 @@ pub(super) async fn settle(
             Disposition::Abandon { until } => {
                 abandoned.push(Ending { id, deliveries, with: until.as_millis() });
             }
-            Disposition::DeadLetter(letter) => {
-                given_up.push(Ending { id, deliveries, with: letter });
+            Disposition::DeadLetter { tenant, dialect, given_up: why } => {
+                given_up.push(Ending { id, deliveries, with: (tenant, *dialect, &**why) });
             }
         }
     }
-    db.prepare(&[BEGIN, DELETE, ABANDON, DEAD_LETTER, COMMIT]).await?;
+    db.prepare(&[BEGIN, DELETE, ABANDON, GIVE_UP, COMMIT]).await?;
+    db.prepare(&dead_letter::STATEMENTS).await?;
+    let mut begun = db.pipeline();
+    begun.send(BEGIN, vec![]);
+    let letters = take_out(db, &mut begun, &given_up).await?;
+    let told = AllTold::of(&letters);
     let mut pipeline = db.pipeline();
-    pipeline.send(BEGIN, vec![]);
     if !done.is_empty() {
         pipeline.send(DELETE, endings(&done));
     }
@@ -132,10 +138,9 @@ pub(super) async fn settle(
         bound.push(column(&abandoned, |ending| ending.with));
         pipeline.send(ABANDON, bound);
     }
-    if !given_up.is_empty() {
-        pipeline.send(DEAD_LETTER, letters(&given_up));
-    }
+    dead_letter::send(&mut pipeline, &letters, &told);
     pipeline.send(COMMIT, vec![]);
+    db.waits_for(begun.wait()).await?;
     db.waits_for(pipeline.wait()).await
 }
 
@@ -143,16 +148,33 @@ fn endings<T: Sync>(endings: &[Ending<T>]) -> Vec<Bound<'_>> {
     vec![column(endings, |ending| ending.id), column(endings, |ending| ending.deliveries)]
 }
 
-fn letters<'a>(given_up: &'a [Ending<&'a NewDeadLetter>]) -> Vec<Bound<'a>> {
-    let mut bound = endings(given_up);
-    bound.extend([
-        column(given_up, |ending| Text(&ending.with.reason)),
-        column(given_up, |ending| text(ending.with.step.as_ref())),
-        column(given_up, |ending| Text(&ending.with.error.code)),
-        column(given_up, |ending| Text(&ending.with.error.message)),
-        column(given_up, |ending| ending.with.at.as_millis()),
-        bind(Tenant::default_tenant().as_str().to_owned()),
-        bind(Dialect::Platform.word()),
-    ]);
-    bound
+/// An order that is given up: whose it is, and why.
+type Why<'a> = (&'a Tenant, Dialect, &'a GivenUp);
+
+/// Takes orders out that are given up, in the order of their settlements. Only here the server is waited
+/// for, because only it knows which deliveries are still current.
+async fn take_out<'a, 'p>(
+    db: &Connection,
+    begun: &mut Pipeline<'p>,
+    given_up: &'p [Ending<Why<'a>>],
+) -> Result<Vec<Letter<'a>>, StoreError> {
+    if given_up.is_empty() {
+        return Ok(Vec::new());
+    }
+    let taken_out = begun.send(GIVE_UP, endings(given_up));
+    db.waits_for(begun.wait()).await?;
+    let mut said = BTreeMap::new();
+    for row in begun.rows(Some(taken_out)) {
+        let mut columns = Columns::of(row);
+        let id: i64 = columns.take()?;
+        let (workflow, body): (String, String) = (columns.take()?, columns.take()?);
+        said.insert(id, (workflow, body));
+    }
+    let letters = given_up.iter().filter_map(|Ending { id, with, .. }| {
+        let (tenant, dialect, given_up) = *with;
+        let (workflow, body) = said.remove(id)?;
+        let (tenant, message) = (tenant.clone(), Some(body));
+        Some(Letter { origin: Origin { run: None, message, tenant, dialect, workflow }, given_up })
+    });
+    Ok(letters.collect())
 }

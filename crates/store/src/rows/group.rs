@@ -10,8 +10,8 @@ use stepwell_core::time::Timestamp;
 
 use super::{BatchWriteRows, CreditRows, HeaderRow, RecordRow, StateRow, StepRow};
 use crate::model::{
-    Advance, Create, Epoch, Group, Input, InputAnswer, Item, Key, NewDeadLetter, NewEvent,
-    NewMessage, StaleReport,
+    Advance, Create, Epoch, GivenUp, Group, Input, InputAnswer, Item, Key, NewEvent, NewMessage,
+    StaleReport,
 };
 
 /// A group of decisions as rows.
@@ -52,7 +52,7 @@ pub(crate) struct CreateRows {
     pub(crate) tenant_cap: Option<u32>,
     pub(crate) children: Vec<CreateRows>,
     pub(crate) outbox: Vec<NewMessage>,
-    pub(crate) dead_letter: Option<NewDeadLetter>,
+    pub(crate) dead_letter: Option<Box<GivenUp>>,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) tally: Option<Tally>,
     pub(crate) credits: Option<Box<CreditRows>>,
@@ -71,7 +71,7 @@ pub(crate) struct AdvanceRows {
     pub(crate) records: Vec<RecordRow>,
     pub(crate) children: Vec<CreateRows>,
     pub(crate) outbox: Vec<NewMessage>,
-    pub(crate) dead_letter: Option<NewDeadLetter>,
+    pub(crate) dead_letter: Option<Box<GivenUp>>,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) tally: Option<Tally>,
     pub(crate) credits: Option<Box<CreditRows>>,

@@ -9,11 +9,10 @@ use stepwell_core::id::{RunId, Tenant};
 use stepwell_core::time::Timestamp;
 
 use super::columns::{Columns, key, lease_key, millis, number};
-use super::{batch_write, credit, dead_letter, event, run_write};
+use super::{batch_write, credit, dead_letter, event, outbox, run_write};
 use crate::error::StoreError;
 use crate::model::{
-    Epoch, Key, KeyHash, KeyHolder, NewDeadLetter, NewMessage, STALE_REPORTS_MAX, StaleReport,
-    Verdict,
+    Epoch, GivenUp, Key, KeyHash, KeyHolder, NewMessage, STALE_REPORTS_MAX, StaleReport, Verdict,
 };
 use crate::rows::{AdvanceRows, CreateRows, GroupRows, ItemRows, Tallies};
 
@@ -25,7 +24,6 @@ const TENANT_BEGIN: &str = include_str!("../../sql/sqlite/tenant_begin.sql");
 const TENANT_END: &str = include_str!("../../sql/sqlite/tenant_end.sql");
 const RUN_EXISTS: &str = include_str!("../../sql/sqlite/run_exists.sql");
 const RUN_RESCHEDULE: &str = include_str!("../../sql/sqlite/run_reschedule.sql");
-const OUTBOX_INSERT: &str = include_str!("../../sql/sqlite/outbox_insert.sql");
 const STALE_REPORT_INSERT: &str = include_str!("../../sql/sqlite/stale_report_insert.sql");
 
 /// Writes a group inside a transaction that has begun, and answers for each item in order.
@@ -127,9 +125,9 @@ fn insert_run(tx: &Transaction<'_>, create: &CreateRows) -> Result<bool, StoreEr
     if !create.state.status.is_terminal() {
         count_run(tx, TENANT_BEGIN, &create.header.tenant, create.was_asked_for())?;
     }
-    write_followers(tx, run, &create.outbox, create.dead_letter.as_ref())?;
     credit::follow(tx, create.credits.as_deref())?;
     event::append(tx, &create.events)?;
+    write_followers(tx, run, &create.outbox, create.dead_letter.as_deref())?;
     insert_children(tx, &create.children)?;
     Ok(true)
 }
@@ -167,9 +165,9 @@ fn write_advance(tx: &Transaction<'_>, advance: &AdvanceRows) -> Result<Verdict,
     for record in &advance.records {
         run_write::append_history(tx, &advance.run, record)?;
     }
-    write_followers(tx, &advance.run, &advance.outbox, advance.dead_letter.as_ref())?;
     credit::follow(tx, advance.credits.as_deref())?;
     event::append(tx, &advance.events)?;
+    write_followers(tx, &advance.run, &advance.outbox, advance.dead_letter.as_deref())?;
     insert_children(tx, &advance.children)?;
     Ok(Verdict::Done)
 }
@@ -179,18 +177,11 @@ fn write_followers(
     tx: &Transaction<'_>,
     run: &RunId,
     outbox: &[NewMessage],
-    dead_letter: Option<&NewDeadLetter>,
+    given_up: Option<&GivenUp>,
 ) -> Result<(), StoreError> {
-    for message in outbox {
-        tx.prepare_cached(OUTBOX_INSERT)?.execute(params![
-            key(run),
-            message.kind,
-            message.destination,
-            message.body,
-            message.due_at.as_millis(),
-        ])?;
-    }
-    dead_letter.map_or(Ok(()), |letter| dead_letter::insert(tx, run, letter))
+    outbox::promise(tx, Some(run), None, outbox)?;
+    let Some(given_up) = given_up else { return Ok(()) };
+    dead_letter::give_up(tx, &dead_letter::origin(tx, run)?, given_up)
 }
 
 fn reschedule(

@@ -6,8 +6,11 @@ use stepwell_core::run::Dialect;
 use stepwell_core::step::StepError;
 
 use super::columns::{Columns, key, limit, millis};
+use super::{event, outbox};
 use crate::error::StoreError;
-use crate::model::{DeadLetter, DeadLetterDepth, DeadLetterFilter, NewDeadLetter, Settlement};
+use crate::model::{
+    DeadLetter, DeadLetterDepth, DeadLetterFilter, GivenUp, NewDeadLetter, Origin, Settlement,
+};
 use crate::rows::{text, value};
 
 const DEAD_LETTER: &str = include_str!("../../sql/sqlite/dead_letter.sql");
@@ -22,17 +25,23 @@ const DEAD_LETTERS_OF_WORKFLOW: &str =
 const DEAD_LETTERS_SINCE: &str = include_str!("../../sql/sqlite/dead_letters_since.sql");
 const DEAD_LETTER_DEPTHS: &str = include_str!("../../sql/sqlite/dead_letter_depths.sql");
 const DEAD_LETTER_INSERT: &str = include_str!("../../sql/sqlite/dead_letter_insert.sql");
+const DEAD_LETTER_ORIGIN: &str = include_str!("../../sql/sqlite/dead_letter_origin.sql");
 const DEAD_LETTER_SETTLE: &str = include_str!("../../sql/sqlite/dead_letter_settle.sql");
 
-/// Gives work of a run up.
-pub(super) fn insert(
+/// Gives work up: the letter, and what others are told of it.
+pub(super) fn give_up(
     tx: &Transaction<'_>,
-    run: &RunId,
-    letter: &NewDeadLetter,
+    origin: &Origin,
+    given_up: &GivenUp,
 ) -> Result<(), StoreError> {
+    let GivenUp { letter, told } = given_up;
     let first = letter.first_error.as_ref();
     tx.prepare_cached(DEAD_LETTER_INSERT)?.execute(params![
-        key(run),
+        origin.run.as_ref().map(key),
+        origin.message,
+        origin.tenant.as_str(),
+        origin.dialect.word(),
+        origin.workflow,
         letter.reason,
         letter.step,
         letter.error.code,
@@ -41,7 +50,25 @@ pub(super) fn insert(
         first.map(|error| &error.message),
         letter.at.as_millis(),
     ])?;
-    Ok(())
+    event::append(tx, &told.events)?;
+    outbox::promise(tx, origin.run.as_ref(), origin.unless_of_run(), &told.messages)
+}
+
+/// Whose work it is that is given up with a run.
+pub(super) fn origin(tx: &Transaction<'_>, run: &RunId) -> Result<Origin, StoreError> {
+    let mut statement = tx.prepare_cached(DEAD_LETTER_ORIGIN)?;
+    let mut found = statement.query([key(run)])?;
+    let Some(row) = found.next()? else {
+        return Err(StoreError::broken(format!("run {run} is given up, but is not stored")));
+    };
+    let mut columns = Columns::of(row);
+    Ok(Origin {
+        run: Some(*run),
+        message: None,
+        tenant: columns.tenant()?,
+        dialect: columns.word(Dialect::of_word)?,
+        workflow: columns.take()?,
+    })
 }
 
 /// The statement that looks at the fewest letters, going by what restricts most.
@@ -108,19 +135,20 @@ fn read(row: &Row<'_>) -> Result<DeadLetter, StoreError> {
     })
 }
 
-/// How many nobody has settled, by reason.
+/// How many nobody has settled, by reason and dialect.
 pub(super) fn depths(db: &Connection) -> Result<Vec<DeadLetterDepth>, StoreError> {
     let mut statement = db.prepare_cached(DEAD_LETTER_DEPTHS)?;
     let found = statement.query_and_then([], |row| {
         let mut columns = Columns::of(row);
         Ok(DeadLetterDepth {
             reason: columns.take()?,
+            dialect: columns.word_if_any(Dialect::of_word)?,
             count: columns.count()?,
             oldest_at: columns.moment()?,
         })
     })?;
     let mut depths = found.collect::<Result<Vec<_>, StoreError>>()?;
-    depths.sort_by(|one, other| one.reason.cmp(&other.reason));
+    depths.sort_by(DeadLetterDepth::order);
     Ok(depths)
 }
 

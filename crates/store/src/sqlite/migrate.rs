@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::StoreError;
 
 /// In order; a file's `user_version` says how many it has seen.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/sqlite/0001_runs_and_history.sql"),
     include_str!("../../migrations/sqlite/0002_submissions.sql"),
     include_str!("../../migrations/sqlite/0003_expanded_steps.sql"),
@@ -19,6 +19,7 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/sqlite/0006_credits_and_events.sql"),
     include_str!("../../migrations/sqlite/0007_triggers_and_policies.sql"),
     include_str!("../../migrations/sqlite/0008_carried_lines.sql"),
+    include_str!("../../migrations/sqlite/0009_messages_without_runs.sql"),
 ];
 
 /// "SWEL": tells our files from other programs' databases.

@@ -2,14 +2,13 @@
 
 use rusqlite::{Row, Transaction, params};
 use stepwell_core::duration::Interval;
-use stepwell_core::id::Tenant;
-use stepwell_core::run::Dialect;
 use stepwell_core::time::Timestamp;
 
 use super::columns::{Columns, limit};
+use super::dead_letter;
 use crate::error::StoreError;
 use crate::model::{
-    Disposition, NewDeadLetter, NewSubmission, Received, Submission, SubmissionSettlement,
+    Disposition, NewSubmission, Origin, Received, Submission, SubmissionSettlement,
 };
 
 const INSERT: &str = include_str!("../../sql/sqlite/submission_insert.sql");
@@ -17,7 +16,6 @@ const TAKE: &str = include_str!("../../sql/sqlite/submissions_take.sql");
 const NEXT: &str = include_str!("../../sql/sqlite/submissions_next.sql");
 const DELETE: &str = include_str!("../../sql/sqlite/submission_delete.sql");
 const ABANDON: &str = include_str!("../../sql/sqlite/submission_abandon.sql");
-const DEAD_LETTER: &str = include_str!("../../sql/sqlite/dead_letter_of_submission.sql");
 
 /// Puts orders in their queues; `false` for each whose message id waits there already.
 pub(super) fn submit(
@@ -91,32 +89,27 @@ pub(super) fn settle(
             Disposition::Abandon { until } => {
                 tx.prepare_cached(ABANDON)?.execute(params![id, deliveries, until.as_millis()])?;
             }
-            Disposition::DeadLetter(letter) => give_up(tx, *id, *deliveries, letter)?,
+            Disposition::DeadLetter { tenant, dialect, given_up } => {
+                if let Some((workflow, body)) = take_out(tx, *id, *deliveries)? {
+                    let (tenant, dialect, message) = (tenant.clone(), *dialect, Some(body));
+                    let origin = Origin { run: None, message, tenant, dialect, workflow };
+                    dead_letter::give_up(tx, &origin, given_up)?;
+                }
+            }
         }
     }
     Ok(())
 }
 
-fn give_up(
+/// Takes an order out that is given up; its workflow, and what it said.
+fn take_out(
     tx: &Transaction<'_>,
     id: i64,
     deliveries: u32,
-    letter: &NewDeadLetter,
-) -> Result<(), StoreError> {
+) -> Result<Option<(String, String)>, StoreError> {
     let mut statement = tx.prepare_cached(DELETE)?;
     let mut deleted = statement.query(params![id, deliveries])?;
-    let Some(row) = deleted.next()? else { return Ok(()) };
+    let Some(row) = deleted.next()? else { return Ok(None) };
     let mut columns = Columns::of(row);
-    let (workflow, body): (String, String) = (columns.take()?, columns.take()?);
-    tx.prepare_cached(DEAD_LETTER)?.execute(params![
-        body,
-        Tenant::default_tenant().as_str(),
-        workflow,
-        letter.reason,
-        letter.error.code,
-        letter.error.message,
-        letter.at.as_millis(),
-        Dialect::Platform.word(),
-    ])?;
-    Ok(())
+    Ok(Some((columns.take()?, columns.take()?)))
 }

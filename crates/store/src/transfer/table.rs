@@ -163,6 +163,8 @@ const DEAD_LETTER: &[Column] = &[
 const OUTBOX: &[Column] = &[
     same("id"),
     same("run_id"),
+    same("tenant"),
+    same("dialect"),
     same("tries"),
     same("kind"),
     same("destination"),

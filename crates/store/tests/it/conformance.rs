@@ -230,6 +230,28 @@ async fn a_message_waits_until_it_is_settled() {
     on_each_store(conformance::a_message_waits_until_it_is_settled).await;
 }
 
+// A dead letter and its event land together.
+#[tokio::test]
+async fn a_run_given_up_is_told_with_its_letter() {
+    on_each_store(conformance::a_run_given_up_is_told_with_its_letter).await;
+}
+
+#[tokio::test]
+async fn a_message_given_up_is_told_once() {
+    on_each_store(conformance::a_message_given_up_is_told_once).await;
+}
+
+// what nobody can follow is a dead letter, and told once.
+#[tokio::test]
+async fn what_belongs_to_no_run_is_told_once() {
+    on_each_store(conformance::what_belongs_to_no_run_is_told_once).await;
+}
+
+#[tokio::test]
+async fn what_is_told_of_no_run_goes_by_its_age() {
+    on_each_store(conformance::what_is_told_of_no_run_goes_by_its_age).await;
+}
+
 #[tokio::test]
 async fn workflows_are_versioned_by_name() {
     on_each_store(conformance::workflows_are_versioned_by_name).await;

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use stepwell_core::id::RunId;
-use stepwell_core::run::Run;
+use stepwell_core::run::{Dialect, Run};
 use stepwell_dialects::platform::queue::TTL;
 use stepwell_dialects::platform::{Delivery, Rejection, order};
 use stepwell_engine::{Ask, EngineError, Reply, Start};
@@ -26,6 +26,9 @@ use crate::state::Api;
 
 /// The reason of dead letters that stand for a failed run.
 const RUN_FAILED: &str = "run_failed";
+
+/// The reason of dead letters that stand for a message to somebody else.
+const UNDELIVERED: &str = "webhook_undelivered";
 
 /// One dead letter that was to be replayed.
 #[derive(Serialize)]
@@ -142,7 +145,7 @@ async fn ask(
         return Err(settled());
     }
     match (letter.run, &letter.message) {
-        (None, Some(message)) => order_again(api, letter.id, message).await,
+        (None, Some(message)) if is_order(letter) => order_again(api, letter.id, message).await,
         (Some(run), _) if letter.letter.reason == RUN_FAILED => match runs.get(&run) {
             Some(run) => take_up(api, caller, run),
             None => Err(ApiError::new(Code::JobNotFound, "the job no longer exists")),
@@ -153,6 +156,11 @@ async fn ask(
             Err(ApiError::new(Code::NotReplayable, detail))
         }
     }
+}
+
+/// Whether a message without a job asked for one. Others told somebody something, or were to be told.
+fn is_order(letter: &DeadLetter) -> bool {
+    letter.dialect == Some(Dialect::Platform) && letter.letter.reason != UNDELIVERED
 }
 
 /// Judges an order as if it had just been handed out for the first time.

@@ -428,14 +428,19 @@ CREATE TABLE meta (
     probes   INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE outbox (
+CREATE TABLE "outbox" (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
-    run_id      BLOB    NOT NULL CHECK (length(run_id) = 16),
+    -- without a run, tenant and dialect say whose it is; with one, the run does
+    run_id      BLOB    CHECK (length(run_id) = 16),
+    tenant      TEXT,
+    dialect     TEXT,
     tries       INTEGER NOT NULL DEFAULT 0 CHECK (tries >= 0),
     kind        TEXT    NOT NULL,
     destination TEXT    NOT NULL,
     body        TEXT    NOT NULL,
-    due_at      INTEGER NOT NULL
+    due_at      INTEGER NOT NULL,
+    CHECK ((run_id IS NULL) = (tenant IS NOT NULL)),
+    CHECK ((tenant IS NULL) = (dialect IS NULL))
 ) STRICT;
 
 CREATE TABLE run (
@@ -741,6 +746,8 @@ CREATE INDEX dead_letter_by_workflow ON dead_letter (workflow);
 
 CREATE INDEX dead_letter_open ON dead_letter (id) WHERE settled = 0;
 
+CREATE INDEX dead_letter_open_by_dialect ON dead_letter (reason, dialect) WHERE settled = 0;
+
 CREATE INDEX dead_letter_open_by_reason ON dead_letter (reason) WHERE settled = 0;
 
 CREATE INDEX event_by_kind ON event (kind);
@@ -755,7 +762,7 @@ CREATE INDEX firing_by_outcome ON firing (tenant, trigger, outcome, at, key);
 
 CREATE INDEX outbox_by_due ON outbox (due_at);
 
-CREATE INDEX outbox_by_run ON outbox (run_id);
+CREATE INDEX outbox_by_run ON outbox (run_id) WHERE run_id IS NOT NULL;
 
 CREATE INDEX run_by_correlation ON run (correlation_id) WHERE correlation_id IS NOT NULL;
 
