@@ -35,9 +35,9 @@ mod take;
 mod tell;
 mod timers;
 mod triggers;
+mod unusable;
 mod write;
 
-mod unusable;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -74,11 +74,11 @@ pub use shared::Change;
 pub use stats::Stats;
 pub use take::{Held, NotHeld, Take, Taken};
 pub use triggers::{Fired, HookCall, NextFiring, PutTrigger, TriggerError};
+pub use unusable::Unusable;
 
 use clock::StoreClock;
 use intake::Intake;
 use shared::Shared;
-pub use unusable::Unusable;
 use standing::Standing;
 use stats::Counters;
 
@@ -340,6 +340,21 @@ impl Engine {
         self.shared.submit(orders).await
     }
 
+    /// Keeps a message that nobody can use as a dead letter, and tells whoever has subscribed. Equal
+    /// messages leave one letter for as long as it is open.
+    ///
+    /// `why` says what is wrong with a message of the same queue, which another caller may have brought.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn keep_unusable(
+        &self,
+        message: Unusable<'_>,
+        why: fn(&Submission, Timestamp) -> Option<NewDeadLetter>,
+    ) -> Result<(), EngineError> {
+        self.shared.keep_unusable(&message, why).await
+    }
+
     /// All instances that share the store; none if it is not shared.
     ///
     /// # Errors
@@ -359,21 +374,6 @@ impl Engine {
     pub fn may_decide(&self) -> bool {
         self.shared.may_decide()
     }
-    /// Keeps a message that nobody can use as a dead letter, and tells whoever has subscribed. Equal
-    /// messages leave one letter for as long as it is open.
-    ///
-    /// `why` says what is wrong with a message of the same queue, which another caller may have brought.
-    ///
-    /// # Errors
-    /// When the store is away.
-    pub async fn keep_unusable(
-        &self,
-        message: Unusable<'_>,
-        why: fn(&Submission, Timestamp) -> Option<NewDeadLetter>,
-    ) -> Result<(), EngineError> {
-        self.shared.keep_unusable(&message, why).await
-    }
-
 
     /// The name of the queue of orders that it serves.
     #[must_use]
