@@ -113,11 +113,7 @@ fn evolve_run(run: &mut Run, entry: &Entry, at: Timestamp) {
 
 fn evolve_step(step: &mut Step, entry: &Entry, at: Timestamp) {
     match entry {
-        Entry::StepReadied { .. } => {
-            step.status = StepStatus::Ready;
-            step.wake_at = None;
-            step.not_before = None;
-        }
+        Entry::StepReadied { .. } => wait_for_resume(step),
         Entry::AttemptPublished { .. } => reach(step, LeaseStage::Published),
         Entry::StepAcked { .. } => {
             step.status = StepStatus::Acked;
@@ -326,6 +322,12 @@ fn reach(step: &mut Step, stage: LeaseStage) {
     if let Some(lease) = &mut step.lease {
         lease.stage = lease.stage.max(stage);
     }
+}
+
+fn wait_for_resume(step: &mut Step) {
+    step.status = StepStatus::Ready;
+    step.wake_at = None;
+    step.not_before = None;
 }
 
 fn fail_attempt(step: &mut Step, error: &StepError) {

@@ -170,6 +170,9 @@ fn a_job_says_when_the_time_of_its_step_ends() {
     world.does(world.acked("a"));
     world.pass(seconds(30));
     let told = explain(&world.run, world.now);
-    expect![[r#"the worker of pool "default" that has attempt 1 of the run is at it; every sign of life extends its lease, but the 150s that the step may take end in 2m (2025-03-15T00:02:30.000Z)"#]].assert_eq(&told.waits[0].reason);
+    expect![[r#"
+        the worker of pool "default" that has attempt 1 of the run is at it;
+        every sign of life extends its lease, but the 150s that the step may take end in 2m (2025-03-15T00:02:30.000Z)"#]]
+    .assert_eq(&told.waits[0].reason.replace("; ", ";\n"));
     assert_eq!(told.waits[0].until.as_deref(), Some("in 30s (2025-03-15T00:01:00.000Z)"));
 }
