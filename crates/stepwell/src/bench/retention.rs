@@ -32,6 +32,10 @@ const FACTOR: u32 = 60;
 const KEPT_SHORTLY: Interval = Interval::from_secs(300);
 const STUBS_KEPT_SHORTLY: Interval = Interval::from_secs(600);
 
+/// The time before that, in which the store becomes as large as it stays: nothing that is small is older
+/// than this when it goes, because that is looked for every ten minutes.
+const FILLING: Interval = Interval::from_secs(1_200);
+
 /// How often the load is topped up.
 const SLICE: Duration = Duration::from_millis(100);
 
@@ -67,7 +71,7 @@ pub(super) async fn figures(
 ) -> Result<Map<String, Value>, Failure> {
     let data = place.join("server");
     if arguments.flat {
-        tell("watching the size of the files for a minute");
+        tell("watching the size of the files for eighty seconds");
         return flat(&data, arguments).await;
     }
     tell("filling a store with jobs of last week");
@@ -114,7 +118,7 @@ async fn measure(running: &Running, jobs: u64) -> Result<Measured, BenchError> {
     })
 }
 
-/// The size of the files at each quarter of an hour under a constant load.
+/// The size of the files at each quarter of an hour under a constant load, once it is as large as it stays.
 async fn flat(data: &Path, arguments: &RetentionArguments) -> Result<Map<String, Value>, Failure> {
     let (jobs_per_s, charged) = (arguments.rate, arguments.charged);
     let retention = Retention {
@@ -122,17 +126,19 @@ async fn flat(data: &Path, arguments: &RetentionArguments) -> Result<Map<String,
         ledger: Some(KEPT_SHORTLY),
         ..kept_for(KEPT_SHORTLY)
     };
-    let running = start(data, Some(behind(WATCHED, FACTOR)), retention).await?;
+    let clock = behind(WATCHED.saturating_mul(2), FACTOR);
+    let running = start(data, Some(clock), retention).await?;
     if charged {
-        load::grant(&running.engine, jobs_per_s * WATCHED.as_millis()).await?;
+        load::grant(&running.engine, jobs_per_s * 2 * WATCHED.as_millis()).await?;
     }
+    let filling = Duration::from(FILLING) / FACTOR;
     let quarter = Duration::from(WATCHED) / FACTOR / 4;
     let slices = u64::try_from(Duration::from_secs(1).as_millis() / SLICE.as_millis()).unwrap_or(1);
     let mut jobs = 0;
     let (mut files_mb, mut logs_mb) = (Vec::new(), Vec::new());
     let began = Instant::now();
     for mark in 1..=4 {
-        while began.elapsed() < quarter * mark {
+        while began.elapsed() < filling + quarter * mark {
             let next = Instant::now() + SLICE;
             let count = jobs_per_s.div_ceil(slices);
             let engines = std::slice::from_ref(&running.engine);
