@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use stepwell_core::duration::Interval;
 use stepwell_core::time::Timestamp;
-use stepwell_store::{Epoch, Pulse, Reclaimed, StoreError};
+use stepwell_store::{Epoch, Pulse, Reclaimed, Signal, StoreError};
 
 use crate::refill;
 use crate::shared::{Shared, stopped};
@@ -114,7 +114,10 @@ async fn scan(shared: &Shared) -> Timestamp {
     let next_in = loop {
         let page = shared.store.reclaim(shared.epoch(), settings.silence, PAGE).await;
         match page {
-            Ok(Reclaimed { runs, next_in }) => {
+            Ok(Reclaimed { runs, dead, next_in }) => {
+                if !dead.is_empty() {
+                    shared.left_behind().await;
+                }
                 taken += runs.len();
                 shared.stats.reclaimed(runs.len());
                 if runs.len() < PAGE {
@@ -159,6 +162,14 @@ impl Shared {
         if let Err(error) = refill::recover(self).await {
             tracing::warn!(%error, "queues_not_read");
         }
+    }
+
+    /// Somebody was declared dead: what it did alone is free, and whoever may do it is to look, here and
+    /// elsewhere.
+    async fn left_behind(&self) {
+        self.triggers.changed();
+        // Others look by themselves, only later.
+        let _ = self.store.tell(self.epoch(), Signal::LookAgain).await;
     }
 
     /// Takes a new right to write. What was ours under the old one is anybody's.

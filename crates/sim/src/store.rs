@@ -269,6 +269,7 @@ impl Store for SimStore {
             let reclaimed = self.memory().reclaim(epoch, hasty, limit).await?;
             let now = self.shared.now();
             self.shared.oracle().reclaimed(epoch.0, &reclaimed.runs, silence, now);
+            self.shared.oracle().buried(&reclaimed.dead);
             for run in &reclaimed.runs {
                 self.shared.note(&self.life, format_args!("takes {run} over"));
             }
@@ -555,6 +556,8 @@ impl Store for SimStore {
         tokens() -> Vec<TokenRecord>;
         revoke_token(id: String, at: Timestamp) -> bool;
         secret(name: String, fresh: Vec<u8>) -> Vec<u8>;
+        secrets(names: Vec<String>) -> Vec<Option<Vec<u8>>>;
+        replace_secret(name: String, seen: Option<Vec<u8>>, fresh: Vec<u8>) -> bool;
         sweep(now: Timestamp, limit: usize) -> usize;
         forget(stubs_before: Timestamp, firings_before: Timestamp, limit: usize) -> usize;
         expiries(runs: Vec<RunId>) -> Vec<Option<Timestamp>>;

@@ -203,7 +203,8 @@ pub trait Store: Send + Sync + 'static {
     fn reserve(&self, kind: Numbered, count: u32) -> Answer<'_, i64>;
 
     /// Takes or keeps the right to do something alone until `until`; `false` while somebody else has
-    /// it. Given back by `until` in the past.
+    /// it. Given back by `until` in the past. An instance holds it under its epoch: with its death or its
+    /// good-bye whatever it holds is free, and it gets nothing more.
     fn lease(
         &self,
         name: String,
@@ -382,6 +383,17 @@ pub trait Store: Send + Sync + 'static {
 
     /// A secret of the installation by name; `fresh` is stored and returned if there was none.
     fn secret(&self, name: String, fresh: Vec<u8>) -> Answer<'_, Vec<u8>>;
+
+    /// Secrets of the installation by name, in the same order; `None` where there is none.
+    fn secrets(&self, names: Vec<String>) -> Answer<'_, Vec<Option<Vec<u8>>>>;
+
+    /// Puts a secret in the place of the one that was seen, or of none; `false` if it is another by now.
+    fn replace_secret(
+        &self,
+        name: String,
+        seen: Option<Vec<u8>>,
+        fresh: Vec<u8>,
+    ) -> Answer<'_, bool>;
 
     /// Deletes up to `limit` ended runs whose time has come, and leaves a stub of each.
     fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize>;

@@ -230,6 +230,9 @@ impl Store for Observed {
         tokens() -> Vec<TokenRecord>: About::Nothing;
         revoke_token(id: String, at: Timestamp) -> bool: About::Nothing;
         secret(name: String, fresh: Vec<u8>) -> Vec<u8>: About::Named(name.clone());
+        secrets(names: Vec<String>) -> Vec<Option<Vec<u8>>>: About::Nothing;
+        replace_secret(name: String, seen: Option<Vec<u8>>, fresh: Vec<u8>) -> bool:
+            About::Named(name.clone());
         settle_dead_letters(settlements: Vec<(i64, Settlement)>) -> Vec<bool>: About::Nothing;
         put_trigger(trigger: Trigger) -> bool: About::Named(trigger.name.clone());
         triggers(filter: TriggerFilter) -> Vec<Trigger>: About::Nothing;

@@ -235,6 +235,8 @@ impl Store for Faulty {
         tokens() -> Vec<TokenRecord>;
         revoke_token(id: String, at: Timestamp) -> bool;
         secret(name: String, fresh: Vec<u8>) -> Vec<u8>;
+        secrets(names: Vec<String>) -> Vec<Option<Vec<u8>>>;
+        replace_secret(name: String, seen: Option<Vec<u8>>, fresh: Vec<u8>) -> bool;
         sweep(now: Timestamp, limit: usize) -> usize;
         settle_dead_letters(settlements: Vec<(i64, Settlement)>) -> Vec<bool>;
         put_trigger(trigger: Trigger) -> bool;

@@ -128,7 +128,8 @@ impl Oracle {
             // Their clocks may differ by twice as much as one of them may be off.
             let for_ms = at.as_millis() - since.as_millis();
             let expired = for_ms >= LEASE_MS - 2 * self.skew_max_ms;
-            self.judge(ONE_PASS.check(expired || !taken, || {
+            let free = expired || self.is_gone(&other);
+            self.judge(ONE_PASS.check(free || !taken, || {
                 format!("{holder} took {name}, which {other} had had for {for_ms} ms")
             }));
             if !taken {

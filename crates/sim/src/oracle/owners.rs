@@ -1,10 +1,11 @@
 //! Who owns which run, told again from what was seen to change hands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stepwell_core::duration::Interval;
 use stepwell_core::id::RunId;
 use stepwell_core::time::Timestamp;
+use stepwell_store::Epoch;
 
 use super::rules::{LIVING_KEEP_THEIRS, OWNER_ALONE_WRITES, Violation};
 use super::{Oracle, Probe};
@@ -16,6 +17,8 @@ pub(super) struct Owners {
     of: BTreeMap<RunId, Option<u64>>,
     /// the last sign of life that arrived
     beats: BTreeMap<u64, Timestamp>,
+    /// declared dead, or gone with a good-bye
+    gone: BTreeSet<u64>,
 }
 
 impl Oracle {
@@ -49,6 +52,20 @@ impl Oracle {
         verdicts.into_iter().for_each(|verdict| self.judge(verdict));
     }
 
+    /// Instances were declared dead.
+    pub fn buried(&mut self, dead: &[Epoch]) {
+        if let Some(owners) = &mut self.owners {
+            owners.gone.extend(dead.iter().map(|epoch| epoch.0));
+        }
+    }
+
+    /// Whether whoever holds a right is an instance that has ended.
+    pub(super) fn is_gone(&self, holder: &str) -> bool {
+        let epoch = holder.parse().ok();
+        let owners = self.owners.as_ref();
+        owners.zip(epoch).is_some_and(|(owners, epoch)| owners.gone.contains(&epoch))
+    }
+
     /// Runs were given to another instance.
     pub fn handed_over(&mut self, from: u64, runs: &[RunId], to: u64) {
         if !runs.is_empty() {
@@ -69,6 +86,7 @@ impl Oracle {
     pub fn retired(&mut self, epoch: u64) {
         let Some(owners) = &mut self.owners else { return };
         owners.beats.remove(&epoch);
+        owners.gone.insert(epoch);
         for owner in owners.of.values_mut().filter(|owner| **owner == Some(epoch)) {
             *owner = None;
         }

@@ -1,4 +1,5 @@
--- Notes a firing. What was noted of the same firing before is replaced.
+-- Notes a firing. What was noted of the same firing before is replaced, unless it has made a
+-- run: whoever comes late with another word about it does not know.
 INSERT INTO firing (tenant, trigger, key, scheduled_for, at, run_id, outcome, reason)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
     ON CONFLICT (tenant, trigger, key) DO UPDATE
@@ -7,3 +8,4 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
        run_id        = excluded.run_id,
        outcome       = excluded.outcome,
        reason        = excluded.reason
+ WHERE firing.outcome <> 'started'

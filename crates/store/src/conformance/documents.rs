@@ -108,3 +108,20 @@ pub async fn a_secret_is_drawn_once(subject: Subject) {
     assert_eq!(secret("callback", b"two").await.expect("a secret"), b"one");
     assert_eq!(secret("webhook", b"two").await.expect("a secret"), b"two");
 }
+
+/// Of two who replace the same secret one succeeds, and the other is told to look again.
+pub async fn a_secret_is_replaced_by_whoever_saw_it(subject: Subject) {
+    let store = &*subject.store;
+    let replace = async |seen: Option<&[u8]>, fresh: &[u8]| {
+        let seen = seen.map(<[u8]>::to_vec);
+        store.replace_secret("hook".to_owned(), seen, fresh.to_vec()).await.expect("an answer")
+    };
+    assert!(!replace(Some(b"none"), b"one").await, "there is none");
+    assert!(replace(None, b"one").await);
+    assert!(!replace(None, b"two").await, "there is one");
+    assert!(replace(Some(b"one"), b"two").await);
+    assert!(!replace(Some(b"one"), b"three").await, "it is another by now");
+    let names = ["other", "hook"].map(str::to_owned).to_vec();
+    assert_eq!(store.secrets(names).await.expect("secrets"), [None, Some(b"two".to_vec())]);
+    assert_eq!(store.secrets(Vec::new()).await.expect("secrets"), Vec::<Option<Vec<u8>>>::new());
+}

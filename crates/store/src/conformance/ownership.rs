@@ -124,6 +124,29 @@ pub async fn the_runs_of_a_silent_owner_are_taken_over(subject: Subject) {
     two.moves(&run, &success(&run)).await;
 }
 
+/// Whoever is declared dead loses in the same step what it might do alone, and so does whoever has said
+/// good-bye; neither gets it back.
+pub async fn what_the_dead_did_alone_is_free(subject: Subject) {
+    let Some((one, two)) = two(&subject).await else { return };
+    let takes = async |world: &World, name: &str| {
+        let (name, holder) = (name.to_owned(), world.epoch.0.to_string());
+        world.store.lease(name, holder, at(0), at(3_600)).await.expect("an answer")
+    };
+    assert!(takes(&one, "triggers").await);
+    let nobody = two.store.reclaim(two.epoch, LONG, 9).await.expect("a takeover");
+    assert_eq!(nobody.dead, []);
+    assert!(!takes(&two, "triggers").await, "it lives");
+    let buried = two.store.reclaim(two.epoch, NOTHING, 9).await.expect("a takeover");
+    assert_eq!(buried.dead, [one.epoch]);
+    assert!(takes(&two, "triggers").await, "nobody waits for the end of its time");
+    assert!(!takes(&one, "triggers").await);
+    assert!(!takes(&one, "file drops").await, "the dead take nothing, not even what is free");
+    let three = World::named(&subject, "three").await;
+    assert!(!takes(&three, "triggers").await, "it lives");
+    two.store.retire(two.epoch).await.expect("a good-bye");
+    assert!(takes(&three, "triggers").await);
+}
+
 /// Runs that belong to nobody are taken over too, page by page, each once.
 pub async fn a_takeover_goes_page_by_page(subject: Subject) {
     let Some((one, two)) = two(&subject).await else { return };

@@ -172,7 +172,13 @@ pub async fn progress_from_an_old_version_is_refused(subject: Subject) {
     let acme = || Tenant::new("acme");
     let firings = world.store.firings(acme(), "nightly".to_owned(), None, 9).await;
     let replaced = firing("one", 5, FiringOutcome::Started);
-    assert_eq!(firings.expect("firings"), [replaced], "the same firing is noted once");
+    let firings = firings.expect("firings");
+    assert_eq!(firings, std::slice::from_ref(&replaced), "the same firing is noted once");
+    // An instance that was frozen over it has not heard of the run.
+    let late = firing("one", 9, FiringOutcome::Skipped);
+    assert!(world.progresses(progress(2, None, vec![late])).await);
+    let firings = world.store.firings(acme(), "nightly".to_owned(), None, 9).await;
+    assert_eq!(firings.expect("firings"), [replaced], "what has made a run has made it");
     let keys = ["one", "two"].map(str::to_owned).to_vec();
     let known = world.store.known_firings(acme(), "nightly".to_owned(), keys.clone()).await;
     assert_eq!(known.expect("known"), [true, false]);

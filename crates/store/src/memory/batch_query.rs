@@ -25,8 +25,11 @@ impl Tables {
         now: Timestamp,
         until: Timestamp,
     ) -> bool {
+        let is_gone = |it: &str| self.sharing.as_ref().is_some_and(|sharing| sharing.is_gone(it));
         let held = self.batches.leases.get(&name);
-        if held.is_some_and(|(other, until)| *other != holder && *until > now) {
+        let theirs =
+            held.is_some_and(|(other, until)| *other != holder && *until > now && !is_gone(other));
+        if theirs || is_gone(&holder) {
             return false;
         }
         self.batches.leases.insert(name, (holder, until));

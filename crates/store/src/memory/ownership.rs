@@ -69,6 +69,13 @@ impl Sharing {
         Err(StoreError::Fenced { mine: epoch.0, current: newest })
     }
 
+    /// Whether the holder of a right was an instance that has ended.
+    pub(super) fn is_gone(&self, holder: &str) -> bool {
+        let epoch = holder.parse().ok().map(Epoch);
+        let member = epoch.and_then(|epoch| self.instances.get(&epoch));
+        member.is_some_and(|member| member.state != InstanceState::Alive)
+    }
+
     fn lives(&self, epoch: Epoch) -> bool {
         self.instances.get(&epoch).is_some_and(|member| member.state == InstanceState::Alive)
     }
@@ -83,9 +90,11 @@ impl Sharing {
         Ok(Pulse { now: Some(now) })
     }
 
-    /// Declares everybody dead who was silent for too long; says when the next one will have been.
-    fn bury(&mut self, me: Epoch, silence: Interval) -> Option<Interval> {
+    /// Declares everybody dead who was silent for too long; says who, and when the next one will have
+    /// been.
+    fn bury(&mut self, me: Epoch, silence: Interval) -> (Vec<Epoch>, Option<Interval>) {
         let now = (self.now)();
+        let mut dead = Vec::new();
         let mut next: Option<Interval> = None;
         for (epoch, member) in &mut self.instances {
             if *epoch == me || member.state != InstanceState::Alive {
@@ -94,12 +103,13 @@ impl Sharing {
             let ends_at = member.heartbeat_at.after(silence);
             if ends_at < now {
                 member.state = InstanceState::Dead;
+                dead.push(*epoch);
             } else {
                 let left = ends_at.since(now);
                 next = Some(next.map_or(left, |next| next.min(left)));
             }
         }
-        next
+        (dead, next)
     }
 
     pub(super) fn say(&self, to: Epoch, signal: Signal) {
@@ -143,7 +153,7 @@ impl Tables {
     ) -> Result<Reclaimed, StoreError> {
         let Some(sharing) = &mut self.sharing else { return Ok(Reclaimed::default()) };
         sharing.fence(epoch)?;
-        let next_in = sharing.bury(epoch, silence);
+        let (dead, next_in) = sharing.bury(epoch, silence);
         let waited_for: BTreeSet<RunId> = sharing.inputs.values().map(|input| input.run).collect();
         let mut runs = Vec::new();
         for (id, entry) in &mut self.runs {
@@ -154,7 +164,7 @@ impl Tables {
                 runs.push(*id);
             }
         }
-        Ok(Reclaimed { runs, next_in })
+        Ok(Reclaimed { runs, dead, next_in })
     }
 
     pub(super) fn hand_over(

@@ -479,6 +479,27 @@ impl Store for MemoryStore {
         self.answer(|tables| Ok(tables.secrets.entry(name).or_insert(fresh).clone()))
     }
 
+    fn secrets(&self, names: Vec<String>) -> Answer<'_, Vec<Option<Vec<u8>>>> {
+        self.answer(|tables| {
+            Ok(names.iter().map(|name| tables.secrets.get(name).cloned()).collect())
+        })
+    }
+
+    fn replace_secret(
+        &self,
+        name: String,
+        seen: Option<Vec<u8>>,
+        fresh: Vec<u8>,
+    ) -> Answer<'_, bool> {
+        self.answer(|tables| {
+            let is_seen = tables.secrets.get(&name) == seen.as_ref();
+            if is_seen {
+                tables.secrets.insert(name, fresh);
+            }
+            Ok(is_seen)
+        })
+    }
+
     fn stub(&self, run: RunId) -> Answer<'_, Option<Stub>> {
         self.answer(|tables| Ok(tables.stubs.get(&run).cloned()))
     }

@@ -74,7 +74,11 @@ impl Tables {
         trigger.fired_until = progress.fired_until;
         trigger.last_error = progress.last_error;
         for firing in progress.firings {
-            self.triggers.firings.insert((name.clone(), firing.key.clone()), firing);
+            let key = (name.clone(), firing.key.clone());
+            let known = self.triggers.firings.get(&key);
+            if known.is_none_or(|known| known.outcome != FiringOutcome::Started) {
+                self.triggers.firings.insert(key, firing);
+            }
         }
         true
     }

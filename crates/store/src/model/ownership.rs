@@ -25,6 +25,8 @@ pub struct Pulse {
 pub struct Reclaimed {
     /// at most as many as asked for; as many as asked for means that more may be left
     pub runs: Vec<RunId>,
+    /// instances that were declared dead on this occasion, oldest first; whatever they held is free
+    pub dead: Vec<Epoch>,
     /// how long until the next owner will have been silent for too long, if it stays silent
     pub next_in: Option<Interval>,
 }

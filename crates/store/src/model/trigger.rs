@@ -122,6 +122,6 @@ pub struct TriggerProgress {
     pub fired_until: Option<Timestamp>,
     /// why it did not fire; `None` clears
     pub last_error: Option<String>,
-    /// firings to note; one whose key is known replaces it
+    /// firings to note; one whose key is known replaces it, unless that has made a run
     pub firings: Vec<Firing>,
 }

@@ -94,22 +94,22 @@ pub(super) async fn reclaim(
     if !alive {
         return Err(no_longer(db, me).await?);
     }
-    let mut runs = Vec::new();
+    let (mut runs, mut dead) = (Vec::new(), Vec::new());
     if someone_silent || orphans {
-        runs = take_over(db, me, someone_silent.then_some(silence), rows).await?;
+        (runs, dead) = take_over(db, me, someone_silent.then_some(silence), rows).await?;
     }
     let next_in = next_in.map(|millis| Interval::from_millis(millis.max(0).unsigned_abs()));
-    Ok(Reclaimed { runs, next_in })
+    Ok(Reclaimed { runs, dead, next_in })
 }
 
 /// Declares everybody dead who was silent for too long and still is, once nothing of theirs is under way,
-/// and takes what belongs to the dead.
+/// and takes what belongs to the dead. Answers what was taken, and who was declared dead.
 async fn take_over(
     db: &mut Connection,
     me: Epoch,
     silence: Option<i64>,
     rows: usize,
-) -> Result<Vec<RunId>, StoreError> {
+) -> Result<(Vec<RunId>, Vec<Epoch>), StoreError> {
     db.prepare(&[BEGIN, FENCE, SILENT_LOCK, SILENT_BURY, ORPHANS_TAKE, COMMIT]).await?;
     let mut whole = begin(db, me);
     let buried = silence.map(|silence| {
@@ -118,11 +118,13 @@ async fn take_over(
     });
     let taken = whole.send(ORPHANS_TAKE, vec![bind(bound(me)), bind(limit(rows))]);
     finish(db, me, &mut whole).await?;
-    for row in whole.rows(buried) {
-        let dead = Columns::of(row).epoch()?;
-        tracing::warn!(epoch = dead.0, "instance_declared_dead");
+    let buried = whole.rows(buried).iter().map(|row| Columns::of(row).epoch());
+    let mut dead: Vec<Epoch> = buried.collect::<Result<_, _>>()?;
+    dead.sort_unstable();
+    for epoch in &dead {
+        tracing::warn!(epoch = epoch.0, "instance_declared_dead");
     }
-    moved(whole.rows(Some(taken)))
+    Ok((moved(whole.rows(Some(taken)))?, dead))
 }
 
 /// Takes those of these runs whose owner does not live; they are about to be written.

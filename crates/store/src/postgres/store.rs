@@ -428,6 +428,19 @@ impl Store for PostgresStore {
         on_a_connection!(self, |db| token::secret(db, &name, &fresh))
     }
 
+    fn secrets(&self, names: Vec<String>) -> Answer<'_, Vec<Option<Vec<u8>>>> {
+        on_a_connection!(self, |db| token::secrets(db, &names))
+    }
+
+    fn replace_secret(
+        &self,
+        name: String,
+        seen: Option<Vec<u8>>,
+        fresh: Vec<u8>,
+    ) -> Answer<'_, bool> {
+        on_a_connection!(self, |db| token::replace_secret(db, &name, seen.as_deref(), &fresh))
+    }
+
     fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         on_a_connection!(self, |db| retention::sweep(db, now, limit))
     }

@@ -14,6 +14,8 @@ const TOKEN: &str = include_str!("../../sql/postgres/token.sql");
 const TOKENS: &str = include_str!("../../sql/postgres/tokens.sql");
 const TOKEN_REVOKE: &str = include_str!("../../sql/postgres/token_revoke.sql");
 const SECRET_INSERT: &str = include_str!("../../sql/postgres/secret_insert.sql");
+const SECRET_REPLACE: &str = include_str!("../../sql/postgres/secret_replace.sql");
+const SECRETS: &str = include_str!("../../sql/postgres/secrets.sql");
 const SECRET: &str = include_str!("../../sql/postgres/secret.sql");
 
 /// Stores a token.
@@ -81,4 +83,34 @@ pub(super) async fn secret(
         || Err(StoreError::broken("a secret that was stored is gone")),
         |row| Columns::of(row).take(),
     )
+}
+
+/// Secrets by name, in the same order.
+pub(super) async fn secrets(
+    db: &mut Connection,
+    names: &[String],
+) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    let mut found = vec![None; names.len()];
+    for row in &db.query(SECRETS, &[&names]).await? {
+        let mut columns = Columns::of(row);
+        let place = usize::try_from(columns.take::<i64>()? - 1).unwrap_or(usize::MAX);
+        if let Some(found) = found.get_mut(place) {
+            *found = Some(columns.take()?);
+        }
+    }
+    Ok(found)
+}
+
+/// Puts a secret in the place of the one that was seen, or of none; `false` if it is another by now.
+pub(super) async fn replace_secret(
+    db: &mut Connection,
+    name: &str,
+    seen: Option<&[u8]>,
+    fresh: &[u8],
+) -> Result<bool, StoreError> {
+    let written = match seen {
+        Some(seen) => db.execute(SECRET_REPLACE, &[&Text(name), &seen, &fresh]).await?,
+        None => db.execute(SECRET_INSERT, &[&Text(name), &fresh]).await?,
+    };
+    Ok(written == 1)
 }

@@ -357,6 +357,19 @@ impl Store for SqliteStore {
         Box::pin(self.write(move |tx| token::secret(tx, &name, &fresh)))
     }
 
+    fn secrets(&self, names: Vec<String>) -> Answer<'_, Vec<Option<Vec<u8>>>> {
+        Box::pin(self.readers.read(move |db| token::secrets(db, &names)))
+    }
+
+    fn replace_secret(
+        &self,
+        name: String,
+        seen: Option<Vec<u8>>,
+        fresh: Vec<u8>,
+    ) -> Answer<'_, bool> {
+        Box::pin(self.write(move |tx| token::replace_secret(tx, &name, seen.as_deref(), &fresh)))
+    }
+
     fn sweep(&self, now: Timestamp, limit: usize) -> Answer<'_, usize> {
         Box::pin(self.write(move |tx| retention::sweep(tx, now, limit)))
     }

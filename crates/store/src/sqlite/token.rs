@@ -13,6 +13,7 @@ const TOKEN: &str = include_str!("../../sql/sqlite/token.sql");
 const TOKENS: &str = include_str!("../../sql/sqlite/tokens.sql");
 const TOKEN_REVOKE: &str = include_str!("../../sql/sqlite/token_revoke.sql");
 const SECRET_INSERT: &str = include_str!("../../sql/sqlite/secret_insert.sql");
+const SECRET_REPLACE: &str = include_str!("../../sql/sqlite/secret_replace.sql");
 const SECRET: &str = include_str!("../../sql/sqlite/secret.sql");
 
 /// Stores a token.
@@ -70,4 +71,31 @@ pub(super) fn secret(
 ) -> Result<Vec<u8>, StoreError> {
     tx.prepare_cached(SECRET_INSERT)?.execute(params![name, fresh])?;
     Ok(tx.prepare_cached(SECRET)?.query_row([name], |row| row.get(0))?)
+}
+
+/// Secrets by name, in the same order.
+pub(super) fn secrets(
+    db: &Connection,
+    names: &[String],
+) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    let mut statement = db.prepare_cached(SECRET)?;
+    let mut found = |name: &String| -> Result<Option<Vec<u8>>, StoreError> {
+        let mut rows = statement.query([name])?;
+        Ok(rows.next()?.map(|row| row.get(0)).transpose()?)
+    };
+    names.iter().map(&mut found).collect()
+}
+
+/// Puts a secret in the place of the one that was seen, or of none; `false` if it is another by now.
+pub(super) fn replace_secret(
+    tx: &Transaction<'_>,
+    name: &str,
+    seen: Option<&[u8]>,
+    fresh: &[u8],
+) -> Result<bool, StoreError> {
+    let written = match seen {
+        Some(seen) => tx.prepare_cached(SECRET_REPLACE)?.execute(params![name, seen, fresh])?,
+        None => tx.prepare_cached(SECRET_INSERT)?.execute(params![name, fresh])?,
+    };
+    Ok(written == 1)
 }

@@ -272,6 +272,11 @@ async fn a_secret_is_drawn_once() {
     on_each_store(conformance::a_secret_is_drawn_once).await;
 }
 
+#[tokio::test]
+async fn a_secret_is_replaced_by_whoever_saw_it() {
+    on_each_store(conformance::a_secret_is_replaced_by_whoever_saw_it).await;
+}
+
 // deleting a run deletes its data and leaves a stub.
 #[tokio::test]
 async fn a_sweep_deletes_what_has_expired() {
@@ -332,6 +337,12 @@ async fn a_living_owner_keeps_its_runs() {
 #[tokio::test]
 async fn the_runs_of_a_silent_owner_are_taken_over() {
     on_each_store(conformance::the_runs_of_a_silent_owner_are_taken_over).await;
+}
+
+// Issue 6: triggers of the dead are looked after as soon as its runs are.
+#[tokio::test]
+async fn what_the_dead_did_alone_is_free() {
+    on_each_store(conformance::what_the_dead_did_alone_is_free).await;
 }
 
 // runs of nobody too, until nothing is left.
