@@ -18,8 +18,10 @@ mod hunger;
 mod inputs;
 pub mod intake;
 mod keeping;
+mod keyring;
 mod letters;
 mod metrics;
+mod outside;
 mod ownership;
 mod refill;
 mod relay;
@@ -46,6 +48,7 @@ use stepwell_connectors::bus::Bus;
 use stepwell_connectors::clock::Clock;
 use stepwell_connectors::egress::Egress;
 use stepwell_core::command::Command;
+use stepwell_core::duration::Interval;
 use stepwell_core::id::RunId;
 use stepwell_core::run::Run;
 use stepwell_core::time::Timestamp;
@@ -66,6 +69,7 @@ pub use error::EngineError;
 pub use fresh::IdSource;
 pub use intake::{Answered, Ask, Reply, Start};
 pub use keeping::{Kept, SignOfLife};
+pub use keyring::RotatedSecret;
 pub use metrics::Metrics;
 pub use settings::{
     EventSettings, Keep, Ownership, Retention, Scheduler, Settings, TriggerSettings,
@@ -102,7 +106,7 @@ pub struct Parts {
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
-    outside: Arc<relay::Sender>,
+    outside: Arc<outside::Sender>,
     intake: Arc<Mutex<Option<Intake>>>,
     tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
@@ -130,7 +134,7 @@ impl Engine {
         // Whoever has subscribed is told of the first decision too.
         shared.read_subscriptions().await?;
         let intake = Intake::new(sender);
-        let outside = Arc::new(relay::Sender { egress, secret: webhook_secret });
+        let outside = Arc::new(outside::Sender::new(egress, webhook_secret));
         let handler = handle::Handler::new(Arc::clone(&shared), orders);
         let tasks = vec![
             tokio::spawn(timers::timers(Arc::clone(&shared), intake.clone())),
@@ -186,9 +190,8 @@ impl Engine {
     ///
     /// # Errors
     /// When the address may not be called, or did not accept it.
-    pub async fn deliver(&self, url: &str, body: String) -> Result<u16, String> {
-        let delivered = self.outside.post(&self.shared, url, body).await;
-        delivered.map_err(|error| error.to_string())
+    pub async fn deliver(&self, to: &Subscription, body: String) -> Result<u16, String> {
+        self.outside.post(&self.shared, to, body).await
     }
 
     /// Asks for several decisions at once, and waits for their commit. The answers keep the order.
@@ -327,6 +330,21 @@ impl Engine {
     /// When the store is away.
     pub async fn delete_subscription(&self, id: String) -> Result<bool, EngineError> {
         self.shared.delete_subscription(id).await
+    }
+
+    /// Gives an address that is told of events a fresh secret of its own. What it was signed for until now
+    /// stays good for a while: until then every message carries both signatures. The answer is the only
+    /// place that ever shows it.
+    ///
+    /// # Errors
+    /// When the store is away.
+    pub async fn rotate_subscription_secret(
+        &self,
+        id: &str,
+        grace: Interval,
+        actor: &str,
+    ) -> Result<RotatedSecret, EngineError> {
+        self.outside.rotate(&self.shared, id, grace, actor).await
     }
 
     /// Puts orders for runs in their queues; `false` for each whose message id waits there already.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use stepwell_connectors::bus::{Address, Lane, Message, MessageId, Order, Published};
-use stepwell_connectors::egress::{Egress, EgressError, Webhook};
 use stepwell_core::duration::Interval;
 use stepwell_core::effect::Directive;
 use stepwell_core::id::LeaseId;
@@ -19,6 +18,7 @@ use stepwell_store::{NewDeadLetter, OutboxMessage, OutboxSettlement, Outgoing};
 use tokio::task::JoinSet;
 
 use crate::group::{Staged, Write};
+use crate::outside::{Keyrings, Sender};
 use crate::shared::{Change, Shared, stopped};
 use crate::tell::{UNDELIVERED, Whose};
 
@@ -143,31 +143,6 @@ fn message_id(run: &Run, directive: Directive) -> MessageId {
     }
 }
 
-/// What the relay needs beside the store.
-pub(crate) struct Sender {
-    pub(crate) egress: Egress,
-    pub(crate) secret: Vec<u8>,
-}
-
-impl Sender {
-    /// Posts a message that nobody promised: under an id of its own, and once.
-    pub(crate) async fn post(
-        &self,
-        shared: &Shared,
-        url: &str,
-        body: String,
-    ) -> Result<u16, EgressError> {
-        let now = shared.now();
-        let webhook = Webhook {
-            id: &format!("msg_{}", shared.settings.ids.id(now)),
-            timestamp_s: now.as_millis() / 1000,
-            body: &Bytes::from(body),
-            secrets: &[&self.secret],
-        };
-        self.egress.post_signed(url, webhook).await.map(|delivered| delivered.status)
-    }
-}
-
 /// Sends outbox rows to the outside until the engine stops.
 pub(crate) async fn relay(shared: Arc<Shared>, sender: Arc<Sender>) {
     let mut stopping = shared.stopping.subscribe();
@@ -201,11 +176,19 @@ async fn send_due(shared: &Arc<Shared>, sender: &Arc<Sender>) -> Timestamp {
         if due.is_empty() {
             return next.unwrap_or(Timestamp::from_millis(i64::MAX));
         }
+        let keyrings = match sender.keyrings(shared, &due).await {
+            Ok(keyrings) => Arc::new(keyrings),
+            Err(error) => {
+                tracing::warn!(%error, "secrets_not_read");
+                return now.after(Interval::from_secs(5));
+            }
+        };
         // Each to its own host: one that is slow must not hold up the others.
         let mut sending = JoinSet::new();
         for row in due {
             let (shared, sender) = (Arc::clone(shared), Arc::clone(sender));
-            sending.spawn(async move { send(&shared, &sender, &row).await });
+            let keyrings = Arc::clone(&keyrings);
+            sending.spawn(async move { send(&shared, &sender, &keyrings, &row).await });
         }
         let settlements = sending.join_all().await;
         if let Err(error) = shared.store.settle_outbox(settlements).await {
@@ -216,16 +199,15 @@ async fn send_due(shared: &Arc<Shared>, sender: &Arc<Sender>) -> Timestamp {
     }
 }
 
-async fn send(shared: &Shared, sender: &Sender, row: &OutboxMessage) -> OutboxSettlement {
+async fn send(
+    shared: &Shared,
+    sender: &Sender,
+    keyrings: &Keyrings,
+    row: &OutboxMessage,
+) -> OutboxSettlement {
     let id = row.id;
-    let webhook = Webhook {
-        id: &format!("msg_{id}"),
-        timestamp_s: shared.clock.now_ms() / 1000,
-        body: &Bytes::from(row.message.body.clone()),
-        secrets: &[&sender.secret],
-    };
-    let error = match sender.egress.post_signed(&row.message.destination, webhook).await {
-        Ok(_) => return OutboxSettlement::Sent { id },
+    let error = match sender.send(shared.now(), keyrings, row).await {
+        Ok(()) => return OutboxSettlement::Sent { id },
         Err(error) => error,
     };
     if error.is_retryable() && row.tries + 1 < shared.settings.webhook_tries_max {

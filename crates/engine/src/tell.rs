@@ -10,6 +10,7 @@ use stepwell_store::{
     GivenUp, NewDeadLetter, NewEvent, NewMessage, OutboxMessage, Submission, Subscription, Told,
 };
 
+use crate::outside::SUBSCRIBED;
 use crate::shared::Shared;
 
 /// The reason of dead letters that stand for a message that nobody took.
@@ -119,7 +120,7 @@ impl Shared {
             let body = event.body.to_string();
             let messages = told.messages.len();
             told.messages.extend(wanting.map(|subscription| NewMessage {
-                kind: "webhook".to_owned(),
+                kind: format!("{SUBSCRIBED}{}", subscription.id),
                 destination: subscription.url.clone(),
                 body: body.clone(),
                 due_at: at,

@@ -248,6 +248,7 @@ impl From<TriggerError> for ApiError {
             TriggerError::Disabled(_) => Self::new(Code::TriggerDisabled, detail),
             TriggerError::Changed { .. } => Self::new(Code::VersionMismatch, detail),
             TriggerError::NotByHand(_) | TriggerError::NoHook(_) => invalid("kind"),
+            TriggerError::SecretElsewhere(_) => invalid("webhook.secret_env"),
             TriggerError::Signature(_) => Self::new(Code::InvalidSignature, detail),
             TriggerError::NoSecret(_) => Self::internal(&detail),
             TriggerError::Rejected(rejection) => rejection.into(),

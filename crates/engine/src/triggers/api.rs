@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use stepwell_connectors::egress::secret_text;
 use stepwell_connectors::file_drop::{DropDirectory, Glob, check_place};
 use stepwell_core::id::Tenant;
 use stepwell_core::time::Timestamp;
@@ -93,7 +92,7 @@ impl Engine {
         let was_hook = known.as_ref().is_some_and(|known| known.kind == TriggerKind::Webhook);
         let secret = match &document.kind {
             Kind::Webhook(webhook) if webhook.secret_env.is_none() && !was_hook => {
-                Some(secret_text(&self.hook_secret(&trigger, webhook).await?))
+                Some(self.hook_keyring(&trigger, webhook).await?.shown())
             }
             _ => None,
         };

@@ -41,6 +41,9 @@ pub enum TriggerError {
     /// The secret is to come from a variable that is not set, or holds none; the operator must look.
     #[error("the variable {0}, which holds the secret of the trigger, is not set or is no secret")]
     NoSecret(String),
+    /// The secret is not ours to replace; change the variable.
+    #[error("the secret of the trigger comes from the variable {0}; change it there")]
+    SecretElsewhere(String),
     /// The document or what it would start is wrong; correct it.
     #[error("{0}")]
     Rejected(Rejection),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use stepwell_connectors::egress::{SignedHeaders, secret_bytes, verify_within};
+use stepwell_core::duration::Interval;
 use stepwell_core::id::Tenant;
 use stepwell_dialects::workspaces::trigger::{Kind, WebhookKind};
 use stepwell_store::Trigger;
@@ -16,9 +17,7 @@ use stepwell_store::Trigger;
 use super::api::Fired;
 use super::error::TriggerError;
 use crate::Engine;
-
-/// Random bytes of a secret that we make.
-const SECRET_BYTES: usize = 32;
+use crate::keyring::{self, Keyring, RotatedSecret};
 
 /// Headers that say who somebody is; no template needs them, and no job is to carry them.
 const KEPT_BACK: [&str; 4] =
@@ -67,29 +66,59 @@ impl Engine {
         webhook: &WebhookKind,
         call: &HookCall<'_>,
     ) -> Result<(), TriggerError> {
-        let secret = self.hook_secret(trigger, webhook).await?;
-        let now_s = self.now().as_millis() / 1000;
+        let keyring = self.hook_keyring(trigger, webhook).await?;
+        let now = self.now();
         let window = Duration::from_millis(webhook.tolerance.as_millis());
-        Ok(verify_within(&[&secret], call.signed, call.body, now_s, window)?)
+        let now_s = now.as_millis() / 1000;
+        Ok(verify_within(&keyring.good_at(now), call.signed, call.body, now_s, window)?)
     }
 
-    /// The secret of a webhook trigger: from its variable, or the one that we have made for it.
-    pub(super) async fn hook_secret(
+    /// The secrets of a webhook trigger: from its variable, or those that we have made for it.
+    pub(super) async fn hook_keyring(
         &self,
         trigger: &Trigger,
         webhook: &WebhookKind,
-    ) -> Result<Vec<u8>, TriggerError> {
+    ) -> Result<Keyring, TriggerError> {
         let Some(variable) = &webhook.secret_env else {
-            // A trigger that is deleted and made anew has a secret of its own.
-            let made = trigger.created_at.as_millis();
-            let name = format!("trigger {} {} {made}", trigger.tenant, trigger.name);
-            let fresh: [u8; SECRET_BYTES] = rand::random();
-            return Ok(self.shared.store.secret(name, fresh.to_vec()).await?);
+            return Ok(keyring::find_or_make(&*self.shared.store, secret_name(trigger)).await?);
         };
         let text = std::env::var(variable).ok().filter(|text| !text.is_empty());
         let secret = text.and_then(|text| secret_bytes(&text));
-        secret.ok_or_else(|| TriggerError::NoSecret(variable.clone()))
+        secret.map(Keyring::of).ok_or_else(|| TriggerError::NoSecret(variable.clone()))
     }
+
+    /// Puts a fresh secret in the place of a webhook trigger's, which stays good for a while; without a
+    /// grace it ends at once, and so does whatever was good beside it. The answer is the only place that
+    /// ever shows it.
+    ///
+    /// # Errors
+    /// There is no such trigger, it takes no webhooks, or its secret comes from a variable.
+    pub async fn rotate_trigger_secret(
+        &self,
+        tenant: &Tenant,
+        name: &str,
+        grace: Interval,
+        actor: &str,
+    ) -> Result<RotatedSecret, TriggerError> {
+        let trigger = self.trigger(tenant, name).await?;
+        let document = super::api::read(&trigger)?;
+        let Kind::Webhook(webhook) = &document.kind else {
+            return Err(TriggerError::NoHook(name.to_owned()));
+        };
+        if let Some(variable) = &webhook.secret_env {
+            return Err(TriggerError::SecretElsewhere(variable.clone()));
+        }
+        let (store, now) = (&*self.shared.store, self.now());
+        let rotated = keyring::rotate(store, secret_name(&trigger), None, grace, now).await?;
+        tracing::info!(workspace = %tenant, trigger = name, actor, "trigger_secret_rotated");
+        Ok(rotated)
+    }
+}
+
+/// What the secret of a trigger is stored under. One that is deleted and made anew has its own.
+fn secret_name(trigger: &Trigger) -> String {
+    let made = trigger.created_at.as_millis();
+    format!("trigger {} {} {made}", trigger.tenant, trigger.name)
 }
 
 /// What the templates of a webhook may ask for. A body that is no JSON is a text.

@@ -23,7 +23,20 @@ use crate::world::{NOON_MS, SECRET, THREE_STEPS, World};
 /// What a receiver heard.
 pub(crate) struct Heard {
     id: String,
+    timestamp: String,
+    signature: String,
+    raw: Bytes,
     pub(crate) body: Value,
+}
+
+impl Heard {
+    /// Which of these secrets it was signed with.
+    pub(crate) fn signed_with(&self, secrets: &[&[u8]]) -> Vec<bool> {
+        let Self { id, timestamp, signature, raw, .. } = self;
+        let signed = SignedHeaders { id, timestamp, signature };
+        let now_s = timestamp.parse().expect("a number");
+        secrets.iter().map(|secret| verify(&[secret], signed, raw, now_s).is_ok()).collect()
+    }
 }
 
 #[derive(Clone)]
@@ -31,15 +44,26 @@ struct Receiver {
     /// what to answer next; 200 when it is empty
     answers: Arc<Mutex<Vec<StatusCode>>>,
     heard: mpsc::UnboundedSender<Heard>,
+    /// what everything must be signed with
+    secret: Option<&'static [u8]>,
 }
 
 /// A receiver that checks the signature of everything it hears.
 pub(crate) async fn receiver(
     answers: &[StatusCode],
 ) -> (SocketAddr, mpsc::UnboundedReceiver<Heard>) {
+    receiver_with(answers, Some(SECRET)).await
+}
+
+/// A receiver that may leave it to the test to check signatures.
+pub(crate) async fn receiver_with(
+    answers: &[StatusCode],
+    secret: Option<&'static [u8]>,
+) -> (SocketAddr, mpsc::UnboundedReceiver<Heard>) {
     let (heard, hears) = mpsc::unbounded_channel();
     let answers = Arc::new(Mutex::new(answers.iter().rev().copied().collect()));
-    let app = Router::new().route("/hook", post(hear)).with_state(Receiver { answers, heard });
+    let app =
+        Router::new().route("/hook", post(hear)).with_state(Receiver { answers, heard, secret });
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("bound");
     tokio::spawn(async move { axum::serve(listener, app).await });
@@ -50,11 +74,11 @@ async fn hear(State(receiver): State<Receiver>, headers: HeaderMap, body: Bytes)
     let header = |name: &str| headers[name].to_str().expect("text").to_owned();
     let (id, timestamp, signature) =
         (header("webhook-id"), header("webhook-timestamp"), header("webhook-signature"));
-    let signed = SignedHeaders { id: &id, timestamp: &timestamp, signature: &signature };
-    let now_s = timestamp.parse().expect("a number");
-    verify(&[SECRET], signed, &body, now_s).expect("the signature is ours");
-    let body = serde_json::from_slice(&body).expect("JSON");
-    let _ = receiver.heard.send(Heard { id, body });
+    let body_read = serde_json::from_slice(&body).expect("JSON");
+    let heard = Heard { id, timestamp, signature, raw: body, body: body_read };
+    let ours = receiver.secret.is_none_or(|secret| heard.signed_with(&[secret]) == [true]);
+    assert!(ours, "the signature is ours");
+    let _ = receiver.heard.send(heard);
     receiver.answers.lock().expect("unpoisoned").pop().unwrap_or(StatusCode::OK)
 }
 

@@ -16,6 +16,7 @@ mod jobs;
 mod operate;
 mod page;
 mod platform;
+mod rotation;
 mod runbooks;
 mod subscriptions;
 mod tokens;

@@ -17,7 +17,7 @@ use utoipa_axum::routes;
 
 use super::commands::check_callback;
 use super::platform::fresh_id;
-use super::{Access, Routes};
+use super::{Access, Routes, rotation};
 use crate::auth::{Caller, Permission};
 use crate::error::{ApiError, Code};
 use crate::extract::{DIALECTS, JsonBody, Name};
@@ -37,6 +37,7 @@ pub(super) fn add(routes: Routes) -> Routes {
         .add(access, routes!(list))
         .add(access, routes!(delete))
         .add(access, routes!(test))
+        .add(access, routes!(rotate_secret))
 }
 
 #[derive(Serialize)]
@@ -204,6 +205,30 @@ async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Replace the secret of a subscription
+///
+/// Answers a fresh secret of its own, this once and never again; until its first one an address is told
+/// under the secret of the installation. The old one stays valid for a grace of 24 hours, or as long as is
+/// said: until then what is sent carries the signatures of both. `0s` ends every older secret at once.
+#[utoipa::path(
+    post, path = "/v1/subscriptions/{id}:rotate-secret", tag = "events", operation_id = "rotateSubscriptionSecret",
+    params(schema::SubscriptionPath), request_body = Option<schema::RotateRequest>,
+    responses((status = 200, description = "The fresh secret", body = schema::RotatedSecret)),
+)]
+async fn rotate_secret(
+    State(api): State<Api>,
+    caller: Caller,
+    Name(id): Name,
+    body: JsonBody,
+) -> Result<Response, ApiError> {
+    let grace = rotation::grace(&body)?;
+    let subscription = find(&api, &caller, &id).await?;
+    let engine = api.engine();
+    let rotated =
+        engine.rotate_subscription_secret(&subscription.id, grace, &caller.subject).await?;
+    Ok(rotation::shown(rotated))
+}
+
 /// What came of a test.
 #[derive(Serialize)]
 struct Tested {
@@ -239,7 +264,7 @@ async fn test(
         "datacontenttype": "application/json",
         "data": {"subscription_id": subscription.id, "actor": caller.subject},
     });
-    Ok(Json(match api.engine().deliver(&subscription.url, event.to_string()).await {
+    Ok(Json(match api.engine().deliver(&subscription, event.to_string()).await {
         Ok(status) => Tested { delivered: true, status: Some(status), error: None },
         Err(error) => Tested { delivered: false, status: None, error: Some(error) },
     }))

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::secret::{GraceFlag, rotate_secret};
 use super::token::without_null;
 use super::workflow::items;
 use crate::config::ClientFlags;
@@ -22,6 +23,8 @@ pub(crate) enum EventCommand {
     Subscriptions(ClientFlags),
     /// Send a test event to an address that is told
     Test(IdArguments),
+    /// Give an address that is told a new secret; the old one stays valid for a while
+    RotateSecret(RotateArguments),
     /// Tell an address nothing more
     Unsubscribe(IdArguments),
 }
@@ -82,6 +85,15 @@ pub(crate) struct IdArguments {
     client: ClientFlags,
 }
 
+/// What `event rotate-secret` is told.
+#[derive(Debug, Args)]
+pub(crate) struct RotateArguments {
+    #[command(flatten)]
+    subscription: IdArguments,
+    #[command(flatten)]
+    grace: GraceFlag,
+}
+
 const SUBSCRIPTIONS: [Column; 6] = [
     ("ID", "id"),
     ("URL", "url"),
@@ -112,6 +124,11 @@ async fn dispatch(global: Global, command: EventCommand) -> Result<Exit, Failure
             let (print, answer) = global.post(client, &path, &json!({})).await?;
             print.answer(&answer, |_| print.line(&format!("a test event is on its way to {id}")));
             Ok(Exit::Ok)
+        }
+        EventCommand::RotateSecret(RotateArguments { subscription, grace }) => {
+            let IdArguments { id, client } = subscription;
+            let path = ["v1", "subscriptions", &id].map(str::to_owned).to_vec();
+            rotate_secret(global, client, path, &grace).await
         }
         EventCommand::Unsubscribe(IdArguments { id, client }) => {
             let (session, api) = global.connected(client)?;

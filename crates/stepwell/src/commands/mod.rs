@@ -13,6 +13,7 @@ pub(crate) mod event;
 pub(crate) mod job;
 pub(crate) mod query;
 pub(crate) mod runbook;
+mod secret;
 #[cfg(feature = "postgres")]
 pub(crate) mod store;
 pub(crate) mod template;

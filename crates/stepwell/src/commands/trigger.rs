@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::command::{json_argument, read_text};
 use super::job::no_workflow;
+use super::secret::{GraceFlag, rotate_secret};
 use super::workflow::items;
 use super::workspace::WorkspaceFlag;
 use crate::config::ClientFlags;
@@ -29,6 +30,8 @@ pub(crate) enum TriggerCommand {
     Enable(NameArguments),
     /// Keep a trigger from firing until it is enabled
     Disable(NameArguments),
+    /// Replace the secret of a webhook; the old one stays valid for a while
+    RotateSecret(RotateArguments),
     /// Forget a trigger; jobs it has made go on
     Delete(NameArguments),
     /// Fire a trigger now
@@ -70,6 +73,15 @@ pub(crate) struct NameArguments {
     workspace: WorkspaceFlag,
     #[command(flatten)]
     client: ClientFlags,
+}
+
+/// What `trigger rotate-secret` is told.
+#[derive(Debug, Args)]
+pub(crate) struct RotateArguments {
+    #[command(flatten)]
+    trigger: NameArguments,
+    #[command(flatten)]
+    grace: GraceFlag,
 }
 
 /// What `trigger fire` is told.
@@ -157,6 +169,10 @@ async fn dispatch(global: Global, command: TriggerCommand) -> Result<Exit, Failu
         }
         TriggerCommand::Enable(arguments) => switch(global, arguments, true).await,
         TriggerCommand::Disable(arguments) => switch(global, arguments, false).await,
+        TriggerCommand::RotateSecret(arguments) => {
+            let RotateArguments { trigger, grace } = arguments;
+            rotate_secret(global, trigger.client.clone(), path(&trigger)?, &grace).await
+        }
         TriggerCommand::Delete(arguments) => delete(global, arguments).await,
         TriggerCommand::Fire(arguments) => fire(global, arguments).await,
         TriggerCommand::Firings(arguments) => firings(global, arguments).await,

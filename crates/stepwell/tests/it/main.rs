@@ -14,6 +14,7 @@ mod readme;
 mod recovery;
 mod rehearse;
 mod runbooks;
+mod secrets;
 mod serve;
 #[cfg(feature = "postgres")]
 mod store_move;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use stepwell_connectors::egress::{SignatureError, SignedHeaders, secret_bytes, sign};
+use stepwell_core::duration::Interval;
 use stepwell_dialects::workspaces::view;
 use stepwell_engine::{Fired, HookCall, TriggerError};
 
@@ -162,4 +163,74 @@ async fn a_body_that_does_not_fit_the_template_is_refused_and_noted() {
     // The sender mends it and sends the same message again.
     send(&place, &secret, "msg_1", NOON, BODY).await.expect("fired");
     assert_eq!(place.firings("orders").await.remove(0).outcome.word(), "started");
+}
+
+/// Puts a fresh secret in the place of the one there is.
+async fn rotate(place: &Place, grace_s: u64) -> Vec<u8> {
+    let grace = Interval::from_secs(grace_s);
+    let (engine, tenant) = (&place.world.engine, tenant());
+    let rotated = engine.rotate_trigger_secret(&tenant, "orders", grace, "tester").await;
+    let rotated = rotated.expect("rotated");
+    assert!(!format!("{rotated:?}").contains("whsec_"), "nothing that is logged shows it");
+    let old_until = (grace_s > 0).then(|| place.world.engine.now().after(grace));
+    assert_eq!(rotated.old_until, old_until);
+    secret_bytes(&rotated.secret).expect("a secret")
+}
+
+// Issue 6: senders change over in their own time; after the grace only the new secret fits.
+#[tokio::test]
+async fn an_old_secret_is_good_until_its_grace_is_over() {
+    let dir = tempfile::tempdir().expect("a place");
+    let place = Place::on(sqlite(&dir), NOON).await;
+    let old = secret_bytes(&place.put(document()).await.secret.expect("shown")).expect("one");
+    let new = rotate(&place, 3600).await;
+    assert_ne!(old, new);
+    send(&place, &old, "msg_1", NOON, BODY).await.expect("still good");
+    send(&place, &new, "msg_2", NOON, BODY).await.expect("good");
+    assert_eq!(place.put(document()).await.secret, None, "it is not shown again");
+    place.move_to(at("2026-02-03T12:59:59Z"));
+    send(&place, &old, "msg_3", "2026-02-03T12:59:59Z", BODY).await.expect("to the last moment");
+    place.move_to(at("2026-02-03T13:00:00Z"));
+    let late = send(&place, &old, "msg_4", "2026-02-03T13:00:00Z", BODY).await;
+    assert!(matches!(late, Err(TriggerError::Signature(SignatureError::Mismatch))), "{late:?}");
+    send(&place, &new, "msg_4", "2026-02-03T13:00:00Z", BODY).await.expect("good");
+}
+
+// Issue 6: a secret that was stolen ends at once, and so does the one before it.
+#[tokio::test]
+async fn without_a_grace_only_the_new_secret_fits() {
+    let (place, first) = place_with_hook().await;
+    let second = rotate(&place, 3600).await;
+    let third = rotate(&place, 0).await;
+    for old in [first, second] {
+        let refused = send(&place, &old, "msg_1", NOON, BODY).await;
+        assert!(matches!(refused, Err(TriggerError::Signature(_))), "{refused:?}");
+    }
+    send(&place, &third, "msg_1", NOON, BODY).await.expect("good");
+}
+
+#[tokio::test]
+async fn two_who_rotate_at_once_both_have_a_secret_that_fits() {
+    let (place, old) = place_with_hook().await;
+    let (one, two) = tokio::join!(rotate(&place, 60), rotate(&place, 60));
+    for (number, secret) in [old, one, two].iter().enumerate() {
+        send(&place, secret, &format!("msg_{number}"), NOON, BODY).await.expect("good");
+    }
+}
+
+#[tokio::test]
+async fn only_a_secret_that_we_have_made_can_be_replaced() {
+    let place = Place::new(NOON).await;
+    let mut from_environment = document();
+    from_environment["webhook"] = json!({"secret_env": "CARGO_PKG_NAME"});
+    place.put(from_environment).await;
+    place.put(json!({"name": "button", "kind": "manual", "workflow_id": "report"})).await;
+    let rotate = async |name: &str| {
+        let (engine, grace) = (&place.world.engine, Interval::ZERO);
+        engine.rotate_trigger_secret(&tenant(), name, grace, "tester").await.expect_err("refused")
+    };
+    let refused = rotate("orders").await;
+    assert!(matches!(&refused, TriggerError::SecretElsewhere(it) if it == "CARGO_PKG_NAME"));
+    assert!(matches!(rotate("button").await, TriggerError::NoHook(_)));
+    assert!(matches!(rotate("nothing").await, TriggerError::NotFound(_)));
 }

@@ -3,15 +3,17 @@
 use std::net::SocketAddr;
 
 use serde_json::json;
+use stepwell_connectors::egress::secret_bytes;
 use stepwell_core::command::{Act, Command};
+use stepwell_core::duration::Interval;
 use stepwell_core::id::RunId;
 use stepwell_core::run::{Dialect, RunStatus};
 use stepwell_engine::Settings;
 use stepwell_store::Subscription;
 
 use super::{acme, create, done, kinds, stores, take, terms, told_end, world_on};
-use crate::webhooks::{may_call_here, receiver};
-use crate::world::{World, failure};
+use crate::webhooks::{may_call_here, receiver, receiver_with};
+use crate::world::{SECRET, World, failure};
 
 fn subscription(world: &World, id: &str, to: SocketAddr, kinds: &[&str]) -> Subscription {
     Subscription {
@@ -119,6 +121,50 @@ async fn subscribers_are_sent_what_they_asked_for() {
         types.sort_unstable();
         assert_eq!(types, ["stepwell.workflow_run_queued", "workflow_run_completed"]);
         assert!(ends.try_recv().is_err(), "it was told once, and then no more");
+        world.engine.stop().await;
+    }
+}
+
+/// Gives an address a fresh secret of its own.
+async fn rotate(world: &World, id: &str, grace_s: u64) -> Vec<u8> {
+    let grace = Interval::from_secs(grace_s);
+    let rotated = world.engine.rotate_subscription_secret(id, grace, "tester").await;
+    secret_bytes(&rotated.expect("rotated").secret).expect("a secret")
+}
+
+// Issue 6: during the grace a message carries both signatures, and afterwards only that of the secret in
+// force; other addresses are told as before.
+#[tokio::test]
+async fn an_address_with_a_secret_of_its_own_is_told_under_both_during_the_grace() {
+    let place = tempfile::tempdir().expect("a place");
+    for store in stores(&place) {
+        let world = World::with(store, Settings::default(), may_call_here()).await;
+        world.publish(super::REPORT).await;
+        let (own_at, mut own) = receiver_with(&[], None).await;
+        let (others_at, mut others) = receiver(&[]).await;
+        for (id, to) in [("own", own_at), ("other", others_at)] {
+            let one = subscription(&world, id, to, &["workflow_run_completed"]);
+            world.engine.put_subscription(one).await.expect("stored");
+        }
+        let first = rotate(&world, "own", 3600).await;
+        let second = rotate(&world, "own", 60).await;
+        let mut told = async |expected: [bool; 3]| {
+            cancel(&world, create(&world, terms(1)).await).await;
+            let heard = own.recv().await.expect("it is told");
+            assert_eq!(heard.signed_with(&[SECRET, &first, &second]), expected);
+            others.recv().await.expect("so is the other, signed as ever");
+        };
+        told([true, true, true]).await;
+        world.clock.advance(std::time::Duration::from_secs(60));
+        told([true, false, true]).await;
+        world.clock.advance(std::time::Duration::from_secs(3600));
+        told([false, false, true]).await;
+        let third = rotate(&world, "own", 0).await;
+        cancel(&world, create(&world, terms(1)).await).await;
+        // What it is told after it has gone, it was promised: under the secret that it has.
+        assert!(world.engine.delete_subscription("own".to_owned()).await.expect("deleted"));
+        let heard = own.recv().await.expect("it is told");
+        assert_eq!(heard.signed_with(&[&second, &third]), [false, true]);
         world.engine.stop().await;
     }
 }

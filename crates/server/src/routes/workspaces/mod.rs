@@ -68,6 +68,7 @@ fn add_triggers(routes: Routes) -> Routes {
         .add(manage, routes!(triggers::delete))
         .add(manage, routes!(triggers::enable))
         .add(manage, routes!(triggers::disable))
+        .add(manage, routes!(triggers::rotate_secret))
         .add(manage, routes!(triggers::preview))
         .add(manage, routes!(firings::fire))
         .add(read, routes!(firings::list))

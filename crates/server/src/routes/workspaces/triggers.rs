@@ -19,6 +19,7 @@ use super::{Workspace, WorkspacePart};
 use crate::auth::Caller;
 use crate::error::{ApiError, Code};
 use crate::extract::{Document, IfMatch, JsonBody};
+use crate::routes::rotation;
 use crate::schema;
 use crate::state::Api;
 
@@ -223,6 +224,27 @@ async fn switch(
 ) -> Result<Response, ApiError> {
     let trigger = api.engine().switch_trigger(&workspace, &name, enabled, &caller.subject).await?;
     Ok(Json(TriggerView::of(api, trigger)).into_response())
+}
+
+/// Replace the secret of a webhook
+///
+/// Answers a fresh secret, this once and never again. The old one stays valid for a grace of 24 hours, or
+/// as long as is said: until then requests may be signed with either. `0s` ends every older secret at once.
+#[utoipa::path(
+    post, path = "/v1/workspaces/{workspace_id}/triggers/{name}:rotate-secret", tag = "triggers", operation_id = "rotateTriggerSecret",
+    params(schema::TriggerPath), request_body = Option<schema::RotateRequest>,
+    responses((status = 200, description = "The fresh secret", body = schema::RotatedSecret)),
+)]
+pub(super) async fn rotate_secret(
+    State(api): State<Api>,
+    WorkspacePart(workspace, name): WorkspacePart,
+    caller: Caller,
+    body: JsonBody,
+) -> Result<Response, ApiError> {
+    let grace = rotation::grace(&body)?;
+    let engine = api.engine();
+    let rotated = engine.rotate_trigger_secret(&workspace, &name, grace, &caller.subject).await?;
+    Ok(rotation::shown(rotated))
 }
 
 #[derive(Serialize)]

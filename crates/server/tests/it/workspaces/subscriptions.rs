@@ -117,3 +117,20 @@ async fn a_test_says_what_came_of_it() {
     assert!(tested["error"].is_string());
     site.ask(post("/v1/subscriptions/nobody:test")).await.refused(404, "subscription_not_found");
 }
+
+// Issue 6: a subscription is given a secret of its own in the same words as a trigger.
+#[tokio::test]
+async fn the_secret_of_a_subscription_is_shown_once() {
+    let site = site().await;
+    let made = subscribe(&site, &json!({"tenant": "acme"})).await;
+    let path = format!("/v1/subscriptions/{}:rotate-secret", made["id"].as_str().unwrap());
+    let rotated = site.ask(post(&path).json(&json!({"grace": "2h"}))).await;
+    let rotated = rotated.expect(StatusCode::OK);
+    assert!(rotated["secret"].as_str().unwrap().starts_with("whsec_"));
+    assert_eq!(rotated["previous_valid_until"], "2025-03-10T14:00:00.000Z");
+    let list = site.ask(get("/v1/subscriptions")).await.expect(StatusCode::OK);
+    assert_eq!(list, json!({"items": [made]}), "nothing else shows it");
+    let foreign = site.token(Role::Operator, Some("globex")).await;
+    site.send(post(&path).token(&foreign)).await.refused(404, "subscription_not_found");
+    site.ask(post(&path).json(&json!({"grace": "31d"}))).await.refused(422, "invalid_request");
+}

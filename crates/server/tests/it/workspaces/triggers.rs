@@ -181,3 +181,52 @@ async fn a_signed_request_fires_a_webhook_trigger_once() {
     site.ask(post(&format!("{TRIGGERS}/upload:enable"))).await.expect(StatusCode::OK);
     site.ask(post(&format!("{TRIGGERS}/upload:fire"))).await.refused(422, "invalid_request");
 }
+
+// Issue 6: the fresh secret is answered once; the old one stays valid for the grace that was stated.
+#[tokio::test]
+async fn the_secret_of_a_webhook_is_replaced_and_the_old_one_ends_with_its_grace() {
+    let site = site_on_sqlite().await;
+    let made = make(&site, HOOK).await;
+    let old = made["secret"].as_str().unwrap();
+    let rotate = format!("{TRIGGERS}/upload:rotate-secret");
+    let rotated = site.ask(post(&rotate)).await.expect(StatusCode::OK);
+    assert_eq!(rotated["previous_valid_until"], "2025-03-11T12:00:00.000Z", "24 hours");
+    let new = rotated["secret"].as_str().unwrap();
+    let now_s = NOON_MS / 1000;
+    for (secret, id) in [(old, "m-1"), (new, "m-2")] {
+        let sent = site.send(signed(secret, id, now_s, &json!({"day": "monday"}))).await;
+        sent.expect(StatusCode::ACCEPTED);
+    }
+    let ended = site.ask(post(&rotate).json(&json!({"grace": "0s"}))).await.expect(StatusCode::OK);
+    assert_eq!(ended["previous_valid_until"], Value::Null);
+    for secret in [old, new] {
+        let sent = site.send(signed(secret, "m-3", now_s, &json!({"day": "monday"}))).await;
+        sent.refused(401, "invalid_signature");
+    }
+    let shown = site.ask(get(TRIGGERS)).await.expect(StatusCode::OK).to_string()
+        + &site.ask(get(&format!("{TRIGGERS}/upload"))).await.expect(StatusCode::OK).to_string()
+        + &site.ask(get(&format!("{TRIGGERS}/upload/firings"))).await.text;
+    assert!(!shown.contains("whsec_"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_secret_is_replaced_only_where_there_is_one_and_only_by_who_may() {
+    let site = site().await;
+    make(&site, HOOK).await;
+    make(&site, NIGHTLY).await;
+    let rotate = |name: &str| post(&format!("{TRIGGERS}/{name}:rotate-secret"));
+    site.ask(rotate("nightly")).await.refused(422, "invalid_request");
+    site.ask(rotate("nothing")).await.refused(404, "trigger_not_found");
+    for grace in [json!("31d"), json!("soon"), json!(-1)] {
+        let refused = site.ask(rotate("upload").json(&json!({"grace": grace}))).await;
+        assert_eq!(refused.refused(422, "invalid_request")["details"][0]["path"], "grace");
+    }
+    let elsewhere = HOOK.replace("{tolerance: 5m}", "{secret_env: UPLOADS}");
+    site.ask(post(TRIGGERS).yaml(&elsewhere)).await.expect(StatusCode::OK);
+    let refused = site.ask(rotate("upload")).await.refused(422, "invalid_request");
+    assert!(refused.to_string().contains("UPLOADS"), "{refused}");
+    let viewer = site.token(Role::Viewer, Some("acme")).await;
+    site.send(rotate("upload").token(&viewer)).await.refused(403, "forbidden");
+    let foreign = site.token(Role::Operator, Some("globex")).await;
+    site.send(rotate("upload").token(&foreign)).await.refused(404, "workspace_not_found");
+}
