@@ -7,5 +7,6 @@ mod files;
 mod hooks;
 mod instances;
 mod overlap;
+mod postgres;
 mod schedules;
 mod world;

@@ -12,6 +12,7 @@ mod orders;
 mod receiver;
 mod roles;
 mod storm;
+mod triggers;
 mod verdict;
 
 use std::time::Duration;
@@ -70,6 +71,11 @@ struct Fleet {
 impl Fleet {
     /// Starts everything; `None`, with a word about it, where there is no PostgreSQL.
     fn start(profile: Profile) -> Option<Self> {
+        Self::start_with(profile, &[])
+    }
+
+    /// The same, with more settings.
+    fn start_with(profile: Profile, more: &[&str]) -> Option<Self> {
         let cluster = postgres::cluster().ok()?;
         let database = cluster.server().database("fleet");
         let period = |millis: u64| format!("{millis}ms");
@@ -88,6 +94,7 @@ impl Fleet {
             .iter()
             .flat_map(|(flag, value)| [*flag, value.as_str()])
             .filter(|word| !word.is_empty())
+            .chain(more.iter().copied())
             .collect();
         let mut sites: Vec<Site> = (0..SERVERS).map(|_| Site::new(&settings)).collect();
         // The first one makes the tables and the token.
