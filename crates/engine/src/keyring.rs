@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_is_stored_is_read_again_and_what_is_none_is_not_repeated() {
-        let bare = Keyring::read("hook", secret(1)).ok().expect("a bare secret");
+        let bare = Keyring::read("hook", secret(1)).expect("a bare secret");
         check(&bare, at(0), &[1]);
         let keyring = bare.rotated(secret(2), DAY, at(0));
         assert!(Keyring::read("hook", keyring.to_bytes()).ok() == Some(keyring), "as it was");

@@ -186,7 +186,8 @@ impl Engine {
         }
     }
 
-    /// Posts a signed message to an address, once and now; answers the status, or why it did not arrive.
+    /// Posts a signed message to an address that is told of events, once and now; answers the status, or
+    /// why it did not arrive.
     ///
     /// # Errors
     /// When the address may not be called, or did not accept it.
