@@ -131,11 +131,13 @@ fn lints() -> Outcome<Done> {
     })
 }
 
-/// Runs every test, with the services that were started for them.
+/// Runs every test, with the services that were started for them. One crate that fails does not keep
+/// the others from being judged: cargo names all of them at the end.
 fn tests(services: &mut Services) -> Outcome<Done> {
     // Many random timelines of batches; a plain `cargo test` lives through fewer.
     let timelines = ("STEPWELL_TIMELINES", "1000".to_owned());
-    cargo_with(&["test", "--workspace"], services.environment().into_iter().chain([timelines]))
+    let everything = ["test", "--workspace", "--no-fail-fast"];
+    cargo_with(&everything, services.environment().into_iter().chain([timelines]))
 }
 
 fn drawing() -> Outcome<Done> {

@@ -14,8 +14,8 @@ use stepwell_dialects::workspaces::trigger::{self as document, AfterFile, Kind, 
 use stepwell_store::{Firing, FiringOutcome, Signal, Trigger, TriggerFilter, TriggerProgress};
 
 use super::error::TriggerError;
-use super::note;
 use super::start::{Made, Order, made_before, start_all};
+use super::{hook, note};
 use crate::Engine;
 use crate::error::EngineError;
 
@@ -296,7 +296,8 @@ impl Engine {
         Ok(firings.map(|at| NextFiring { at, local: schedule.shown(at) }).collect())
     }
 
-    /// Whether this installation can do what a document asks for.
+    /// Whether this installation can do what a document asks for. One that is switched off may ask for
+    /// what is not there: whatever has gone must not keep anybody from switching it off.
     async fn check(&self, document: &document::Trigger) -> Result<(), TriggerError> {
         if self.shared.catalog.newest(&document.workflow_id).await?.is_none() {
             return Err(TriggerError::WorkflowNotFound(document.workflow_id.clone()));
@@ -307,11 +308,15 @@ impl Engine {
                 if files.after == AfterFile::Move {
                     check_place(&files.processed)?;
                 }
-                let allowed = &self.shared.settings.triggers.directories;
-                Ok(DropDirectory::check(Path::new(&files.directory), allowed)?)
+                if document.enabled {
+                    let allowed = &self.shared.settings.triggers.directories;
+                    DropDirectory::check(Path::new(&files.directory), allowed)?;
+                }
             }
-            Kind::Manual | Kind::Schedule(_) | Kind::Webhook(_) => Ok(()),
+            Kind::Webhook(webhook) if document.enabled => hook::check_secret(webhook)?,
+            Kind::Manual | Kind::Schedule(_) | Kind::Webhook(_) => {}
         }
+        Ok(())
     }
 
     /// When the task that fires is to look at a trigger, and up to when its firings are done with.

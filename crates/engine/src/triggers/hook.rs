@@ -11,6 +11,8 @@ use serde_json::{Map, Value};
 use stepwell_connectors::egress::{SignedHeaders, secret_bytes, verify_within};
 use stepwell_core::duration::Interval;
 use stepwell_core::id::Tenant;
+use stepwell_dialects::problem::Problem;
+use stepwell_dialects::rejection::Rejection;
 use stepwell_dialects::workspaces::trigger::{Kind, WebhookKind};
 use stepwell_store::Trigger;
 
@@ -82,8 +84,7 @@ impl Engine {
         let Some(variable) = &webhook.secret_env else {
             return Ok(keyring::find_or_make(&*self.shared.store, secret_name(trigger)).await?);
         };
-        let text = std::env::var(variable).ok().filter(|text| !text.is_empty());
-        let secret = text.and_then(|text| secret_bytes(&text));
+        let secret = secret_from(variable);
         secret.map(Keyring::of).ok_or_else(|| TriggerError::NoSecret(variable.clone()))
     }
 
@@ -113,6 +114,24 @@ impl Engine {
         tracing::info!(workspace = %tenant, trigger = name, actor, "trigger_secret_rotated");
         Ok(rotated)
     }
+}
+
+/// That the secret which a trigger takes from a variable is there.
+pub(super) fn check_secret(webhook: &WebhookKind) -> Result<(), Rejection> {
+    let Some(variable) = &webhook.secret_env else { return Ok(()) };
+    if secret_from(variable).is_some() {
+        return Ok(());
+    }
+    let what = format!("the variable {variable} is not set where the server runs, or is no secret");
+    let problem = Problem::new("no_secret", what).at("webhook.secret_env");
+    Err(Rejection::invalid(problem.help(
+        "set it and start the server again, or leave `secret_env` out: the server makes a secret then",
+    )))
+}
+
+fn secret_from(variable: &str) -> Option<Vec<u8>> {
+    let text = std::env::var(variable).ok().filter(|text| !text.is_empty());
+    text.and_then(|text| secret_bytes(&text))
 }
 
 /// What the secret of a trigger is stored under. One that is deleted and made anew has its own.

@@ -135,8 +135,19 @@ async fn a_secret_may_come_from_the_environment() {
     from_environment["webhook"] = json!({"secret_env": "CARGO_PKG_NAME"});
     assert_eq!(place.put(from_environment).await.secret, None);
     send(&place, b"stepwell-engine", "msg_1", NOON, BODY).await.expect("it fits");
+}
+
+// A variable may be gone after a restart: then nobody can sign, and the trigger can be switched off.
+#[tokio::test]
+async fn a_secret_that_is_not_there_is_missed_when_the_trigger_is_made() {
+    let place = Place::new(NOON).await;
     let mut missing = document();
     missing["webhook"] = json!({"secret_env": "STEPWELL_TEST_NO_SUCH_VARIABLE"});
+    let refused = place.try_put(missing.clone()).await.expect_err("refused");
+    let TriggerError::Rejected(rejection) = refused else { panic!("{refused:?}") };
+    let problem = rejection.problems.iter().next().expect("a problem");
+    assert_eq!(problem.path, "webhook.secret_env");
+    missing["enabled"] = json!(false);
     place.put(missing).await;
     let refused = send(&place, b"", "msg_1", NOON, BODY).await;
     assert!(matches!(refused, Err(TriggerError::NoSecret(_))), "{refused:?}");

@@ -221,10 +221,14 @@ async fn a_secret_is_replaced_only_where_there_is_one_and_only_by_who_may() {
         let refused = site.ask(rotate("upload").json(&json!({"grace": grace}))).await;
         assert_eq!(refused.refused(422, "invalid_request")["details"][0]["path"], "grace");
     }
-    let elsewhere = HOOK.replace("{tolerance: 5m}", "{secret_env: UPLOADS}");
-    site.ask(post(TRIGGERS).yaml(&elsewhere)).await.expect(StatusCode::OK);
+    let from = |variable| HOOK.replace("{tolerance: 5m}", &format!("{{secret_env: {variable}}}"));
+    let refused = site.ask(post(TRIGGERS).yaml(&from("NO_SUCH_VARIABLE"))).await;
+    let refused = refused.refused(422, "invalid_request");
+    assert_eq!(refused["details"][0]["path"], "webhook.secret_env", "{refused}");
+    // One that every test has.
+    site.ask(post(TRIGGERS).yaml(&from("CARGO_PKG_NAME"))).await.expect(StatusCode::OK);
     let refused = site.ask(rotate("upload")).await.refused(422, "invalid_request");
-    assert!(refused.to_string().contains("UPLOADS"), "{refused}");
+    assert!(refused.to_string().contains("CARGO_PKG_NAME"), "{refused}");
     let viewer = site.token(Role::Viewer, Some("acme")).await;
     site.send(rotate("upload").token(&viewer)).await.refused(403, "forbidden");
     let foreign = site.token(Role::Operator, Some("globex")).await;
