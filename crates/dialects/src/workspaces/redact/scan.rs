@@ -53,15 +53,16 @@ const RULES: [Rule; 7] = [quoted, bearer, pair, user_of_url, mail, address, toke
 pub(super) fn masked(text: &str) -> String {
     let chars = flattened(text);
     let mut out = String::new();
-    let mut at = 0;
+    let (mut at, mut marked_to) = (0, 0);
     while let Some(c) = chars.get(at) {
-        let begins = at == 0 || !chars[at - 1].is_alphanumeric();
+        // What follows a mark begins anew: the host of `fe80::da@host` is not shown either.
+        let begins = at == marked_to || !chars[at - 1].is_alphanumeric();
         let found = if begins { RULES.iter().find_map(|rule| rule(&chars, at)) } else { None };
         let found = found.or_else(|| query(&chars, at)).or_else(|| number(&chars, at));
         match found {
             Some((mark, end)) => {
                 out.push_str(&mark);
-                at = end;
+                (at, marked_to) = (end, end);
             }
             None => {
                 out.push(*c);

@@ -8,6 +8,7 @@ use stepwell_dialects::workspaces::redact::{CODE_CHARS_MAX, MESSAGE_CHARS_MAX, c
 const CORPUS: &str = r#"
 connection to 10.12.0.7:5432 refused after 3 attempts
 no route to fe80::1ff:fe23:4567:890a, gateway 00:1a:2b:3c:4d:5e
+message from fe80::da@example.org bounced
 user ada.lovelace@example.org not found
 <mailto:ada+spam@sub.example.co.uk> bounced with 550 5.1.1
 retry for ADA%40EXAMPLE.ORG failed, see @ada
@@ -37,6 +38,7 @@ fn what_is_personal_is_masked_and_the_rest_can_still_be_read() {
     expect![[r#"
         connection to [address]:5432 refused after 3 attempts
         no route to [address], gateway [address]
+        message from [address][email] bounced
         user [email] not found
         <mailto:[email]> bounced with [number]
         retry for [email] failed, see [email]
