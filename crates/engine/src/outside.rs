@@ -83,7 +83,7 @@ impl Sender {
         row: &OutboxMessage,
     ) -> Result<(), EgressError> {
         let webhook = Webhook {
-            id: &format!("msg_{}", row.id),
+            id: &message_id(row.id),
             timestamp_s: now.as_millis() / 1000,
             body: &Bytes::from(row.message.body.clone()),
             secrets: &keyrings.of(subscription(row)).good_at(now),
@@ -103,7 +103,7 @@ impl Sender {
         let keyrings = self.own_keyrings(shared, BTreeSet::from([to.id.as_str()])).await;
         let keyrings = keyrings.map_err(|error| error.to_string())?;
         let webhook = Webhook {
-            id: &format!("msg_{}", shared.settings.ids.id(now)),
+            id: &message_id(shared.settings.ids.id(now)),
             timestamp_s: now.as_millis() / 1000,
             body: &Bytes::from(body),
             secrets: &keyrings.of(Some(&to.id)).good_at(now),
@@ -126,6 +126,11 @@ impl Sender {
         tracing::info!(subscription = id, actor, "subscription_secret_rotated");
         Ok(rotated)
     }
+}
+
+/// How receivers know a message, however often it is sent.
+pub(crate) fn message_id(number: impl std::fmt::Display) -> String {
+    format!("msg_{number}")
 }
 
 /// What the secret of a subscription is stored under.

@@ -10,7 +10,7 @@ use stepwell_store::{
     GivenUp, NewDeadLetter, NewEvent, NewMessage, OutboxMessage, Submission, Subscription, Told,
 };
 
-use crate::outside::SUBSCRIBED;
+use crate::outside::{self, SUBSCRIBED};
 use crate::shared::Shared;
 
 /// The reason of dead letters that stand for a message that nobody took.
@@ -63,7 +63,7 @@ impl<'a> Whose<'a> {
             tenant: &message.tenant,
             dialect: message.dialect,
             run: message.run,
-            key: message_id(message.id),
+            key: outside::message_id(message.id),
             audience,
         }
     }
@@ -74,11 +74,6 @@ impl<'a> Whose<'a> {
         let key = format!("{}:{}", order.message.queue, order.id);
         Self { tenant, dialect, run: None, key, audience: Audience::All }
     }
-}
-
-/// How receivers know a message, however often it is sent.
-fn message_id(number: i64) -> String {
-    format!("msg_{number}")
 }
 
 impl Shared {

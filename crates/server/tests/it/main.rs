@@ -14,6 +14,7 @@ mod logs;
 mod operate;
 mod platform;
 mod reads;
+mod receiver;
 mod refusals;
 mod runbooks;
 mod site;

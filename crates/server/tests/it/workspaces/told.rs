@@ -1,52 +1,18 @@
 //! Whoever has subscribed hears of everything that is given up, signed, from a real server over a real
 //! connection.
 
-use axum::Router;
-use axum::body::Bytes;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::routing::post as to;
+use axum::http::StatusCode;
 use serde_json::{Value, json};
-use stepwell_connectors::egress::{Policy, SignedHeaders, verify};
 use tokio::sync::mpsc;
 
 use super::{REPORT, create, path};
-use crate::site::{SECRET, Site, get, post};
+use crate::receiver::{self, Receiver};
+use crate::site::{Site, get, post};
 
-/// Takes a notice whose signature holds.
-async fn hear(
-    State(heard): State<mpsc::UnboundedSender<Value>>,
-    headers: HeaderMap,
-    body: Bytes,
-) -> StatusCode {
-    let header = |name: &str| headers[name].to_str().unwrap();
-    let signed = SignedHeaders {
-        id: header("webhook-id"),
-        timestamp: header("webhook-timestamp"),
-        signature: header("webhook-signature"),
-    };
-    verify(&[SECRET], signed, &body, signed.timestamp.parse().unwrap()).unwrap();
-    heard.send(serde_json::from_slice(&body).unwrap()).unwrap();
-    StatusCode::NO_CONTENT
-}
-
-/// A site that may call this machine, with somebody who hears of dead letters at `/hook`, and nobody who
-/// would take anything at `/gone`.
+/// A site that may call this machine, with somebody who hears of dead letters.
 async fn heard() -> (Site, String, mpsc::UnboundedReceiver<Value>) {
-    let (sender, heard) = mpsc::unbounded_channel();
-    let gone = to(|| std::future::ready(StatusCode::GONE));
-    let app = Router::new().route("/hook", to(hear)).route("/gone", gone).with_state(sender);
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app).await });
-    let policy = Policy {
-        allow_hosts: vec!["127.0.0.1".parse().unwrap()],
-        allow_private: vec!["127.0.0.0/8".parse().unwrap()],
-        allow_http: true,
-        ports: (1..=u16::MAX).collect(),
-        ..Policy::default()
-    };
-    let site = Site::calling(policy).await;
+    let Receiver { address, heard } = Receiver::start().await;
+    let site = Site::calling(receiver::policy()).await;
     site.publish(REPORT).await;
     subscribe(&site, &format!("{address}/hook"), "dead_letter.created").await;
     (site, address, heard)
